@@ -1,0 +1,192 @@
+"""`simulmt translate`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simulmt.cli.options import choose_model, load_options, make_policy, model_options, policy_options
+from simulmt.live import Interrupt, LiveLoop
+from simulmt.model.catalog import languages_of
+from simulmt.output.log import LogSink
+from simulmt.output.statistics import Statistics
+from simulmt.output.summary import summary
+from simulmt.policy import Policy
+from simulmt.text.events import Unit
+from simulmt.text.reader import LiveReader, open_source
+from simulmt.text.segmenter import Segmenter
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from simulmt.model.loading import Translator
+    from simulmt.output.base import Sink
+
+EPILOG = """\b
+Examples:
+  simulmt translate --k 5 --to de talk.txt
+  tail -f talk.txt | simulmt translate --k 3 --to de
+  simulmt translate --pace 150 --format srt talk.txt > talk.srt
+  simulmt translate --log talk.log talk.txt && simulmt score talk.log talk.de
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("file", default="-", metavar="[FILE]")
+@model_options
+@policy_options
+@click.option("--segment", type=click.Choice(["auto", "sentence", "line", "none"]), default="auto", show_default=True,
+              help="Where a segment ends: auto is at sentence ends, blank lines, and line ends if the text has one utterance "
+              "a line.")
+@click.option("--max-words", type=click.IntRange(min=8), default=80, show_default=True,
+              help="Longest segment; one that comes near is ended at a comma or conjunction if there is one.")
+@click.option("--idle", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+              help="End the segment when no word came for so long, so that a pause leaves no thought half shown.")
+@click.option("--format", "form", type=click.Choice(["text", "jsonl", "srt", "vtt"]), default="text", show_default=True,
+              help="What is written to stdout.")
+@click.option("--display", type=click.Choice(["auto", "live", "plain", "off"]), default="auto", show_default=True,
+              help="What is shown on stderr: a live panel, a summary at the end, or nothing; auto is live on a terminal.")
+@click.option("--log", "log", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Append an instance log: one JSON object a segment, for `simulmt score`, SimulEval and OmniSTEval.")
+@click.option("--pace", type=click.FloatRange(min=0, min_open=True), metavar="WPM",
+              help="Let the words of a file arrive at this many a minute.")
+@click.option("--dry-run", is_flag=True, help="Load everything, say what would run, and stop.")
+def translate(**options: Any) -> int:  # fmt: skip
+    """Translate FILE or stdin word by word, while it is being written.
+
+    Each segment's translation is one line on stdout, and each word is written as soon as it is known. Words are separated
+    by white space; the text needs no preparation.
+    """
+    return Run(**options).run()
+
+
+@dataclass
+class Run:
+    """The options of one run of `translate`, by their names."""
+
+    file: str
+    model: str | None
+    adapter: str | None
+    source: str | None
+    target: str | None
+    device: str | None
+    dtype: str
+    threads: int | None
+    trust_remote_code: bool
+    k: int | str
+    catchup: float
+    policy: str | None
+    segment: str
+    max_words: int
+    idle: float | None
+    form: str
+    display: str
+    log: Path | None
+    pace: float | None
+    dry_run: bool
+
+    def run(self) -> int:
+        policy = make_policy(self.k, self.catchup, self.policy)
+        name = choose_model(self.model, self.source, self.target)
+        unit = languages_of(name, self.source, self.target, self.adapter)[0].unit
+        with ExitStack() as stack:
+            interrupt = stack.enter_context(Interrupt().installed())
+            if self.dry_run:
+                self._describe(self._load(name), policy)
+                return 0
+            return self._translate(stack, interrupt, name, policy, unit)
+
+    def _translate(self, stack: ExitStack, interrupt: Interrupt, name: str, policy: Policy, unit: Unit) -> int:
+        statistics = Statistics()
+        sinks, panel = self._sinks(statistics, policy, name)
+        if panel is not None:
+            stack.callback(panel.close)
+        # Reading goes on while the model loads.
+        reader = LiveReader(open_source(self.file), unit=unit, idle=self.idle, pace=self.pace)
+        stack.callback(reader.close)
+        translator = self._load(name)
+        from simulmt.stream import Stream
+
+        stream = Stream(translator, policy, translator.decoder())
+        if panel is not None:
+            panel.attach(stream, reader)
+        segmenter = Segmenter(self.segment, max_units=self.max_words, language=translator.source.code)  # type: ignore[arg-type]
+        loop = LiveLoop(reader, segmenter, stream, sinks, [panel] if panel else [], interrupt)
+        try:
+            loop.run()
+            for sink in sinks:
+                sink.close()
+        finally:
+            if panel is not None:
+                panel.close()
+            if self.display != "off":
+                span = None if loop.first is None or loop.last is None else loop.last - loop.first
+                click.echo(summary(statistics, reader.counts.odd(), span), err=True)
+        return interrupt.exit_code
+
+    def _load(self, name: str) -> Translator:
+        from simulmt.model.loading import load
+
+        options = load_options(self.device, self.dtype, self.threads, self.trust_remote_code)
+        return load(name, self.source, self.target, self.adapter, options)
+
+    def _sinks(self, statistics: Any, policy: Policy, name: str) -> tuple[list[Sink], Any]:
+        """Return the sinks in the order in which they take each output, and the panel if there is one."""
+        console = self._panel_console()
+        same_terminal = console is not None and self.form == "text" and _is_terminal(sys.stdout)
+        sinks: list[Sink] = [] if same_terminal else [self._text_sink()]
+        sinks.append(statistics)
+        panel = None
+        if console is not None:
+            from simulmt.output.panel import PanelSink
+
+            panel = PanelSink(console, f"{name} · {policy.name}", statistics, owns_text=same_terminal)
+            sinks.append(panel)
+        if self.log is not None:
+            sinks.append(LogSink(self.log))
+        return sinks, panel
+
+    def _text_sink(self) -> Sink:
+        if self.form == "jsonl":
+            from simulmt.output.jsonl import JsonlSink
+
+            return JsonlSink(sys.stdout)
+        if self.form == "text":
+            from simulmt.output.plain import PlainSink
+
+            return PlainSink(sys.stdout)
+        from simulmt.output.captions import CaptionSink
+
+        return CaptionSink(sys.stdout, self.form)
+
+    def _panel_console(self) -> Console | None:
+        """Return the console for the live panel, None where there is to be none or it can't be drawn."""
+        if self.display not in ("auto", "live") or not _is_terminal(sys.stderr):
+            return None
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        return None if console.is_dumb_terminal else console
+
+    def _describe(self, translator: Translator, policy: Policy) -> None:
+        parameters = sum(weight.numel() for weight in translator.model.parameters())
+        rows = {
+            "model": f"{translator.name} ({translator.model.config.model_type}, {parameters / 1e6:.1f} M parameters)",
+            "adapter": translator.adapter or "none",
+            "languages": f"{translator.source.name} → {translator.target.name}",
+            "device": str(translator.model.device),
+            "dtype": str(translator.model.dtype).removeprefix("torch."),
+            "policy": policy.name,
+            "segments": f"{self.segment}, at most {self.max_words} words",
+        }
+        for key, value in rows.items():
+            click.echo(f"{key:<10}{value}")
+
+
+def _is_terminal(stream: Any) -> bool:
+    return bool(stream.isatty())

@@ -1,0 +1,51 @@
+"""What a stream gives: target units, and the ends of segments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from simulmt.instance import Instance
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """One target unit, written.
+
+    Attributes:
+        text: the unit, detokenised, without white space.
+        segment: number of its segment in the stream, from 0.
+        index: its number in the segment, from 0.
+        delay: source units read when it was written.
+        arrival: when the last of those units arrived, in seconds on the stream's clock.
+        emitted: when it was written, in seconds on the same clock.
+        space: True if white space stands before it.
+    """
+
+    text: str
+    segment: int
+    index: int
+    delay: int
+    arrival: float
+    emitted: float
+    space: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentEnd:
+    """A segment is finished.
+
+    Attributes:
+        instance: its record.
+        reason: why its source ended: one of `events.Reason`, or "cut" when its target was stopped before that.
+        stopped: None, or why its target was cut off: "length" or "repeat".
+        emitted: when it ended, in seconds on the stream's clock.
+    """
+
+    instance: Instance
+    reason: str
+    stopped: str | None
+    emitted: float
+
+
+Output: TypeAlias = Emission | SegmentEnd

@@ -1,0 +1,1 @@
+"""Corpora: decoding them in batches, sweeping over k, tables and curves."""

@@ -1,0 +1,215 @@
+"""The token side of one segment: which tokens to forward next, and which units a predicted token completes.
+
+A Writer is a state machine without tensors. Its owner reads source units into it, asks for the next `Request`, has a decoder
+run it, and hands the predicted token back:
+
+    writer.read("Hello"); writer.end_source()
+    while not writer.finished:
+        units = writer.take(decoder.run(writer.request()))
+
+New source tokens and the last target token go through one forward pass, so reading costs no pass of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from simulmt.model.layout import Frame
+from simulmt.text.tokenizers import Boundary, UnitTokenizer
+
+
+class Choice(IntEnum):
+    """Which tokens may be predicted."""
+
+    ANY = 0
+    """Anything but control tokens; the end of target too."""
+    START = 1
+    """Only tokens that start a unit, or the end of target."""
+    FIRST = 2
+    """As ANY, but not the end of target: a segment that has words gets a translation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One forward pass of one stream.
+
+    Attributes:
+        drop: slots to forget first: 1 if the last target token is run again with more source, else 0.
+        source: new source tokens.
+        source_start: how many source tokens came before them.
+        target: target tokens, at least one; the last of them predicts.
+        target_start: how many target tokens came before them.
+        choice: what may be predicted.
+    """
+
+    source: tuple[int, ...]
+    source_start: int
+    target: tuple[int, ...]
+    target_start: int
+    drop: int = 0
+    choice: Choice = Choice.ANY
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a target is taken to have run away: more tokens than `per_source` × source tokens + `extra`."""
+
+    per_source: int = 3
+    extra: int = 20
+
+
+class Writer:
+    """Tokens of one segment.
+
+    Attributes:
+        at_boundary: True when the next request predicts the first token of a unit: the policy's moment to READ.
+        wants_source: True when the end of target was predicted although source is left: READ at least one unit more.
+        finished: the reason why nothing more is written: "end", "length" (target ran away); None while going on.
+        target: target tokens written so far, head and end not counted.
+        target_reads: source units read when each of `target`'s successors was predicted; the head's last token first.
+        source_tokens: tokens of the source units read so far.
+        forwarded: tokens forwarded so far, repeated ones counted again.
+    """
+
+    def __init__(
+        self, frame: Frame, tokenizer: UnitTokenizer, stops: frozenset[int] = frozenset(), limits: Limits | None = None
+    ) -> None:
+        self.frame = frame
+        self.tokenizer = tokenizer
+        self.stops = stops | {frame.target_end}
+        self.limits = limits or Limits()
+        self.at_boundary = True
+        self.wants_source = False
+        self.finished: str | None = None
+        self.target: list[int] = []
+        self.target_reads: list[int] = []
+        self.source_tokens = 0
+        self.forwarded = 0
+        self._pending: list[int] = list(frame.source_head)
+        self._last: tuple[int, ...] = frame.target_head
+        self._sent_source = 0
+        self._sent_target = 0
+        self._unit: list[int] = []
+        self._draft: int | None = None
+        self._read = 0
+        self._ended = False
+
+    # Source
+
+    def read(self, unit: str) -> bool:
+        """Append a source unit; False if no token of it could be encoded (it counts as read all the same)."""
+        tokens = self.tokenizer.encode(unit, first=self._read == 0)
+        self._pending += tokens
+        self.source_tokens += len(tokens)
+        self._read += 1
+        self.wants_source = False
+        return bool(tokens)
+
+    def end_source(self) -> None:
+        """Append the end of source."""
+        self._pending += self.frame.source_end
+        self._ended = True
+        self.wants_source = False
+
+    # Target
+
+    def request(self) -> Request:
+        """Return the next forward pass. The caller must run it and `take` its prediction."""
+        assert self.finished is None, "the segment is finished"
+        drop, choice, target = 0, Choice.ANY, self._last
+        if self._draft is not None and not self._pending:
+            target = (self._draft,)  # nothing new was read: the draft stands
+            self._accept(self._draft)
+        elif self._draft is not None or self._again:
+            drop, target = 1, self._last[-1:]
+            self._draft = None
+        if not self.target:
+            choice = Choice.FIRST
+        elif self.at_boundary and self.tokenizer.boundary is Boundary.PREFIX:
+            choice = Choice.START
+        request = Request(
+            source=tuple(self._pending),
+            source_start=self._sent_source,
+            target=target,
+            target_start=self._sent_target - drop,
+            drop=drop,
+            choice=choice,
+        )
+        self._note(request)
+        return request
+
+    @property
+    def _again(self) -> bool:
+        """True if the last target token was forwarded already and must be run again to see new source."""
+        return self._sent_target == len(self.frame.target_head) + len(self.target)
+
+    def _note(self, request: Request) -> None:
+        self.forwarded += len(request.source) + len(request.target)
+        self._sent_source += len(request.source)
+        self._sent_target += len(request.target) - request.drop
+        if request.drop:
+            self.target_reads.pop()
+        self.target_reads.append(self._read)
+        self._last = request.target
+        self._pending = []
+
+    def _accept(self, token: int) -> None:
+        self.target.append(token)
+        self._unit.append(token)
+        self._draft = None
+        self.at_boundary = False
+
+    def take(self, token: int) -> list[str]:
+        """Take the token predicted for the last request; return the target units that are now complete, often none."""
+        if token in self.stops:
+            return self._stop()
+        if self._starts_next(token):
+            self._draft = token
+            self.at_boundary = True
+            return self._flush()
+        self._accept(token)
+        self._last = (token,)
+        units = self._complete(token)
+        if self._ran_away():
+            self.finished = "length"
+            units += self._flush()
+        return units
+
+    def _stop(self) -> list[str]:
+        units = self._flush()
+        self.at_boundary = True
+        if self._ended:
+            self.finished = "end"
+        else:
+            self.wants_source = True
+        return units
+
+    def _starts_next(self, token: int) -> bool:
+        return self.tokenizer.boundary is Boundary.PREFIX and bool(self._unit) and self.tokenizer.starts_unit(token)
+
+    def _complete(self, token: int) -> list[str]:
+        if self.tokenizer.boundary is Boundary.SUFFIX and self.tokenizer.ends_unit(token):
+            self.at_boundary = True
+            return self._flush()
+        if self.tokenizer.boundary is Boundary.CHARACTER:
+            return self._complete_characters()
+        return []
+
+    def _complete_characters(self) -> list[str]:
+        text = self.tokenizer.decode(self._unit)
+        if text.endswith("\ufffd"):  # the bytes of a character are not all there yet
+            return []
+        self.at_boundary = True
+        self._unit = []
+        return [character for character in text if not character.isspace()]
+
+    def _flush(self) -> list[str]:
+        text = self.tokenizer.decode(self._unit)
+        self._unit = []
+        if self.tokenizer.boundary is Boundary.CHARACTER:
+            return [character for character in text if not character.isspace()]
+        return text.split()
+
+    def _ran_away(self) -> bool:
+        return len(self.target) > self.limits.per_source * self.source_tokens + self.limits.extra

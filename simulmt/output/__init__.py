@@ -1,0 +1,1 @@
+"""Where emissions go: text, JSON lines, captions, the live panel, the instance log."""

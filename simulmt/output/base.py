@@ -1,0 +1,29 @@
+"""The protocol of sinks, and writing to a pipe that may close."""
+
+from __future__ import annotations
+
+from typing import Protocol, TextIO
+
+from simulmt.emission import Emission, SegmentEnd
+
+
+class Sink(Protocol):
+    """Takes what a stream gives, in order."""
+
+    def emit(self, emission: Emission) -> None:
+        """Take one target unit."""
+        ...
+
+    def end(self, segment: SegmentEnd) -> None:
+        """Take the end of a segment."""
+        ...
+
+    def close(self) -> None:
+        """Take the end of the stream."""
+        ...
+
+
+def write_now(stream: TextIO, text: str) -> None:
+    """Write and flush, so that a word shows at once also behind a pipe."""
+    stream.write(text)
+    stream.flush()

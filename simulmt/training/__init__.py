@@ -1,0 +1,1 @@
+"""Training: parallel text → batches in group layout → trainer → checkpoint."""
