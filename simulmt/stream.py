@@ -19,7 +19,7 @@ from simulmt.model.loading import Translator
 from simulmt.model.writer import Request
 from simulmt.policy import Action, Policy, View
 from simulmt.repeats import Repeats
-from simulmt.text.events import Break, Word
+from simulmt.text.events import Break, Reason, Word
 from simulmt.text.units import join_units
 
 Clock = Callable[[], float]
@@ -40,7 +40,7 @@ class Segment:
         self.delays: list[int] = []
         self.emitted: list[float] = []
         self.read = 0
-        self.reason: str | None = None
+        self.reason: Reason | None = None
         self.stopped: str | None = None
         self._policy = policy
         self._clock = clock
@@ -53,7 +53,7 @@ class Segment:
         """Add a source unit, to be read when the policy says so."""
         self.words.append(word)
 
-    def close(self, reason: str) -> None:
+    def close(self, reason: Reason) -> None:
         """Say that no more units come."""
         self.reason = reason
 

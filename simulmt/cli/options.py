@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Lag(click.ParamType):
+class Lag(click.ParamType):  # type: ignore[type-arg]
     """A number of words k, or `full`."""
 
     name = "k"

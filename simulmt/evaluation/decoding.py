@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import torch
+
+from simulmt.errors import SimulmtError
+from simulmt.evaluation.corpus import Sentence
 from simulmt.instance import Instance
 from simulmt.model.decoder import Decoder
 from simulmt.model.loading import Translator
@@ -16,16 +20,41 @@ from simulmt.stream import Segment
 from simulmt.text.events import Word
 from simulmt.text.units import split_units
 
+__all__ = ["DEFAULT_ROWS", "Sentence", "decode", "decode_fitting"]
+
 DEFAULT_ROWS = 48
+GPU_ROWS = 256
+
+_PASS_COST = {"cpu": 16}
+_GPU_PASS_COST = 2000
+"""What a forward pass costs beside its tokens, in tokens: on a CPU the weights are read anew and kernels started, on a
+GPU tokens cost next to nothing until there are thousands."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """One source sentence of a corpus, with its number and, where there is one, its reference."""
+def decode_fitting(
+    translator: Translator, sentences: Sequence[Sentence], policy: Policy, rows: int | None = None
+) -> Iterator[Instance]:
+    """Decode with as many rows as fit: `decode`, with half the rows each time that a GPU's memory runs out.
 
-    index: int
-    source: str
-    reference: str | None = None
+    Args:
+        translator, sentences, policy: as for `decode`.
+        rows: the most to try; None takes 48 on a CPU and 256 on a GPU.
+
+    Raises:
+        SimulmtError: the memory does not hold one stream.
+    """
+    rows = rows or (DEFAULT_ROWS if translator.model.device.type == "cpu" else GPU_ROWS)
+    left = {sentence.index: sentence for sentence in sentences}
+    while left:
+        try:
+            for instance in decode(translator, list(left.values()), policy, min(rows, len(left))):
+                del left[instance.index]
+                yield instance
+        except torch.OutOfMemoryError as error:
+            if rows == 1:
+                raise SimulmtError("the GPU's memory does not hold one stream", "try --dtype bfloat16") from error
+            rows //= 2
+            torch.cuda.empty_cache()
 
 
 def decode(
@@ -33,56 +62,101 @@ def decode(
 ) -> Iterator[Instance]:
     """Yield an Instance for each sentence, in the order in which they get done.
 
-    Up to `rows` sentences are decoded at a time, those of like length together; as one ends the next takes its row. Each is a
-    stream of its own, its words and delays are those of a single stream. `elapsed` and `arrivals` are left out: in a batch,
-    time says nothing about a live stream.
+    Up to `rows` sentences are decoded at a time, those of like length together; as one ends the next takes its row. Each is
+    a stream of its own, its words and delays are those of a single stream. `arrivals` are left out and `elapsed` is 0: in a
+    batch, time says nothing about a live stream.
     """
-    decoder = translator.decoder(rows)
+    batch = _Batch(translator, policy, rows)
     waiting = deque(sorted(sentences, key=lambda sentence: -len(sentence.source)))
-    active: dict[int, tuple[Sentence, Segment]] = {}
-    free = list(range(rows))
-    while waiting or active:
-        while waiting and free:
-            sentence = waiting.popleft()
-            active[free.pop()] = sentence, _open(translator, policy, sentence)
-        yield from _step(decoder, active, free)
+    while waiting or batch.active:
+        while waiting and batch.free:
+            batch.add(waiting.popleft())
+        yield from batch.step()
 
 
-def _open(translator: Translator, policy: Policy, sentence: Sentence) -> Segment:
-    segment = Segment(translator, policy, sentence.index)
-    now = time.monotonic()
-    for unit in split_units(sentence.source, translator.source.unit):
-        segment.feed(Word(unit, now))
-    segment.close("line")
-    return segment
+@dataclass(slots=True)
+class _Active:
+    """A sentence on its row."""
 
+    sentence: Sentence
+    segment: Segment
 
-def _step(decoder: Decoder, active: dict[int, tuple[Sentence, Segment]], free: list[int]) -> Iterator[Instance]:
-    """Make one step of all active rows; yield those that end and free their rows."""
-    requests: dict[int, Request] = {}
-    for row, (_, segment) in active.items():
-        request = segment.advance() if segment.words else None
-        if request is not None:
-            requests[row] = request
-    for rows in _alike(requests):
-        tokens = decoder.run([requests[row] for row in rows], rows)
-        for row, token in zip(rows, tokens, strict=True):
-            active[row][1].take(token)
-    for row in [row for row, (_, segment) in active.items() if segment.done or not segment.words]:
-        sentence, segment = active.pop(row)
-        decoder.release(row)
-        free.append(row)
-        instance = segment.instance(reference=sentence.reference)
+    @property
+    def done(self) -> bool:
+        return self.segment.done or not self.segment.words
+
+    def instance(self) -> Instance:
+        """The whole sentence counts as source, also where the target was cut off before all of it was read."""
+        instance = self.segment.instance(reference=self.sentence.reference)
+        instance.source, instance.source_length = self.sentence.source, len(self.segment.words)
         instance.arrivals, instance.elapsed = None, [0.0] * len(instance.delays)
-        yield instance
+        return instance
 
 
-def _alike(requests: dict[int, Request]) -> list[list[int]]:
-    """Part the rows by the size of their step, so that short steps are not padded to the length of long ones."""
-    sizes = {row: len(request.source) + len(request.target) for row, request in requests.items()}
-    small = [row for row, size in sizes.items() if size <= 3]
-    large = [row for row, size in sizes.items() if size > 3]
-    padded = max(sizes.values(), default=0) * len(sizes)
-    parted = 3 * len(small) + max((sizes[row] for row in large), default=0) * len(large)
-    parts = [small, large] if padded > 2 * parted else [list(sizes)]
-    return [sorted(part) for part in parts if part]
+class _Batch:
+    """Rows of one decoder, each free or with a sentence."""
+
+    def __init__(self, translator: Translator, policy: Policy, rows: int) -> None:
+        self.translator = translator
+        self.policy = policy
+        self.decoder: Decoder = translator.decoder(rows)
+        self.active: dict[int, _Active] = {}
+        self.free = list(range(rows))
+        self._pass_cost = _PASS_COST.get(self.decoder.device.type, _GPU_PASS_COST)
+
+    def add(self, sentence: Sentence) -> None:
+        """Give a sentence a free row."""
+        segment = Segment(self.translator, self.policy, sentence.index)
+        now = time.monotonic()
+        for unit in split_units(sentence.source, self.translator.source.unit):
+            segment.feed(Word(unit, now))
+        segment.close("line")
+        self.active[self.free.pop()] = _Active(sentence, segment)
+
+    def step(self) -> Iterator[Instance]:
+        """Make one step of all active rows; yield those that end and free their rows."""
+        requests: dict[int, Request] = {}
+        for row, active in self.active.items():
+            request = active.segment.advance() if active.segment.words else None
+            if request is not None:
+                requests[row] = request
+        for rows in alike({row: _tokens(request) for row, request in requests.items()}, self._pass_cost):
+            tokens = self.decoder.run([requests[row] for row in rows], rows)
+            for row, token in zip(rows, tokens, strict=True):
+                self.active[row].segment.take(token)
+        for row in [row for row, active in self.active.items() if active.done]:
+            self.decoder.release(row)
+            self.free.append(row)
+            yield self.active.pop(row).instance()
+
+
+def _tokens(request: Request) -> int:
+    return len(request.source) + len(request.target)
+
+
+def alike(sizes: Mapping[int, int], pass_cost: int) -> list[list[int]]:
+    """Part rows into the passes that cost least together.
+
+    Rows of one pass are padded to the longest of them, so a pass costs rows × longest, and `pass_cost` on top.
+
+    Args:
+        sizes: for each row the tokens of its step.
+        pass_cost: in tokens.
+
+    Returns:
+        The rows of each pass, in rising order.
+    """
+    ranked = sorted(sizes, key=lambda row: (sizes[row], row))
+    widths = [sizes[row] for row in ranked]
+    cuts = [0] + [i for i in range(1, len(ranked)) if widths[i] != widths[i - 1]] + [len(ranked)]
+    # best[j]: least cost of the rows before cuts[j], and where the last of their passes starts.
+    best: list[tuple[int, int]] = [(0, 0)]
+    for j in range(1, len(cuts)):
+        width = widths[cuts[j] - 1] if ranked else 0
+        best.append(min((best[i][0] + pass_cost + (cuts[j] - cuts[i]) * width, i) for i in range(j)))
+    parts, j = [], len(cuts) - 1
+    while j > 0:
+        i = best[j][1]
+        parts.append(sorted(ranked[cuts[i] : cuts[j]]))
+        j = i
+    return [part for part in reversed(parts) if part]

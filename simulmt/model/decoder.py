@@ -118,7 +118,7 @@ class Decoder:
         """Run one step of several streams and return the token each predicts: the best of those it may write."""
         scores = self.logits(requests, rows)
         choices = [request.choice for request in requests]
-        return (scores + self._bias[choices, : scores.shape[-1]]).argmax(-1).tolist()  # type: ignore[no-any-return]
+        return (scores + self._bias[choices, : scores.shape[-1]]).argmax(-1).tolist()
 
     def _batch(self, requests: Sequence[Request], rows: Sequence[int]) -> _Batch:
         """Tokens to the right, padding to the left: every stream's last target token is in the last column."""

@@ -61,7 +61,7 @@ class Statistics:
     empty: int = 0
     first_arrival: float | None = None
     last_emitted: float | None = None
-    _sums: Counter[str] = field(default_factory=Counter)
+    _sums: dict[str, float] = field(default_factory=lambda: {"AL": 0.0, "LAAL": 0.0, "DAL": 0.0})
     _measured: int = 0
 
     def emit(self, emission: Emission) -> None:

@@ -71,7 +71,7 @@ _LATENCY = (
     Definition(
         "AL",
         "average lagging",
-        f"(1/τ) Σ_{{i≤τ}} [d_i − (i−1)·S/T], τ = first i with d_i ≥ S, else H",
+        "(1/τ) Σ_{i≤τ} [d_i − (i−1)·S/T], τ = first i with d_i ≥ S, else H",
         _UNITS,
         "lower",
         "Ma et al. 2019, https://aclanthology.org/P19-1289, as in SimulEval",
@@ -80,7 +80,7 @@ _LATENCY = (
     Definition(
         "LAAL",
         "length-adaptive average lagging",
-        f"(1/τ) Σ_{{i≤τ}} [d_i − (i−1)·S/max(H,T)], τ = first i with d_i ≥ S, else H",
+        "(1/τ) Σ_{i≤τ} [d_i − (i−1)·S/max(H,T)], τ = first i with d_i ≥ S, else H",
         _UNITS,
         "lower",
         "Papi et al. 2022, https://aclanthology.org/2022.autosimtrans-1.2, as in SimulEval",
@@ -89,7 +89,7 @@ _LATENCY = (
     Definition(
         "AP",
         "average proportion",
-        f"Σ_{{i≤H}} d_i / (S·T)",
+        "Σ_{i≤H} d_i / (S·T)",
         "proportion of the source",
         "lower",
         "Cho and Esipova 2016, https://arxiv.org/abs/1606.02012, as in SimulEval",
@@ -98,7 +98,7 @@ _LATENCY = (
     Definition(
         "DAL",
         "differentiable average lagging",
-        f"(1/H) Σ_{{i≤H}} [d'_i − (i−1)·S/H], d'_1 = d_1, d'_i = max(d_i, d'_{{i−1}} + S/H)",
+        "(1/H) Σ_{i≤H} [d'_i − (i−1)·S/H], d'_1 = d_1, d'_i = max(d_i, d'_{i−1} + S/H)",
         _UNITS,
         "lower",
         "Cherry and Foster 2019, https://arxiv.org/abs/1906.00048, as in SimulEval",
@@ -107,7 +107,7 @@ _LATENCY = (
     Definition(
         "YAAL",
         "yet another average lagging",
-        f"(1/n) Σ_{{i≤n}} [d_i − (i−1)·S/max(H,T)], n = units before the first with d_i ≥ S",
+        "(1/n) Σ_{i≤n} [d_i − (i−1)·S/max(H,T)], n = units before the first with d_i ≥ S",
         _UNITS,
         "lower",
         "Polák et al. 2025, https://arxiv.org/abs/2509.17349, as in OmniSTEval",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from simulmt.errors import SimulmtError, UsageError
+from simulmt.scoring.parallel import in_parts
 from simulmt.scoring.timeline import Unavailable
 from simulmt.scoring.units import short_code
 
@@ -99,6 +101,7 @@ def corpus_quality(
     if not hypotheses:
         raise Unavailable("there are no segments")
     metric = sacrebleu_metric(name, tokenizer)
+    metric._extract_corpus_statistics = partial(_statistics, metric, name, tokenizer)
     score = metric.corpus_score(hypotheses, references, n_bootstrap=max(bootstrap, 1))
     signature = str(metric.get_signature())
     if not bootstrap:
@@ -106,6 +109,21 @@ def corpus_quality(
     printed = json.loads(score.format(width=12, signature=signature, is_json=True))
     mean, half_width = printed.get("confidence_mean", 0.0), printed.get("confidence_var", 0.0)
     return QualityScore(float(score.score), signature, mean, half_width)
+
+
+def _statistics(
+    metric: Any, name: str, tokenizer: str, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+) -> list[Any]:
+    rows = in_parts(partial(_statistics_of_part, name, tokenizer), hypotheses, references)
+    metric.num_refs = len(references)  # the signature shows it
+    return rows
+
+
+def _statistics_of_part(
+    name: str, tokenizer: str, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+) -> list[Any]:
+    rows: list[Any] = sacrebleu_metric(name, tokenizer)._extract_corpus_statistics(hypotheses, references)
+    return rows
 
 
 def comet(

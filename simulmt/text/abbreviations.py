@@ -1,8 +1,9 @@
 """Word lists of the segmenter: abbreviations that never end a sentence, conjunctions, words that leave a line open.
 
-Abbreviations stand without their full stop. One in lower case is matched in any case; one with a capital only as it
-stands (`Dec.` but not `dec.`) or all in capitals. Only those that are followed by something are listed: `etc.` and
-`usw.` may end a sentence, `e.g.` and `U.S.` need no list (see `SentenceRules`).
+Abbreviations stand without their full stop and are matched as they stand (`Dec.` but not `dec.`, `max.` but not the
+name `Max.`), at the beginning of a segment also with a capital, and all in capitals if they have one. Only those that
+are followed by something are listed: `etc.` and `usw.` may end a sentence, `e.g.` and `U.S.` need no list (see
+`SentenceRules`).
 """
 
 from __future__ import annotations
@@ -18,44 +19,48 @@ COMMON: Final = _words("Dr Prof St vs cf al approx fig vol pp Mr Mrs Ms Jr Sr Nr
 
 ABBREVIATIONS: Final[dict[str, frozenset[str]]] = {
     "en": _words(
-        """Messrs Mme Mlle Gen Col Sgt Capt Cpl Cmdr Comdr Lt Adm Maj Brig Rev Hon Gov Sen Rep Pres Supt Det Insp Mt Ft
-        Inc Ltd Co Corp Bros No Nos Jan Feb Apr Aug Sept Sep Oct Nov Dec figs vols eds viz dept est incl excl ibid
-        op chap Ave Blvd Rd Univ Assn Ph"""
+        """Messrs Mme Mlle Gen Col Sgt Capt Cpl Cmdr Comdr Lt Adm Maj Brig Rev Hon Gov Sen Rep Pres Supt Det Insp Mt
+        Ft Inc Ltd Co Corp Bros No Nos Jan Feb Apr Aug Sept Sep Oct Nov Dec Fig Figs vols Vol Vols Dept Est eds
+        viz dept est incl excl ibid op Ave Blvd Rd Univ Assn Ph"""
     ),
     "de": _words(
-        """Hr Hrn Frl Nrn Str str Abs Bd Bde bsp evtl ggf ggfs inkl exkl insb insbes max min Mio Mrd Tsd Kap Jh Jhd Jhdt
-        geb gest verh vgl sog Dipl Ing Mag hl Std Tel zzgl abzgl bspw engl dt frz franz lat griech bzw bzgl allg ehem
-        gem entspr dgl Anm Aufl Hrsg Verf Verl Zit zit usf Okt Dez Jan Feb Aug Sept Sep Nov Dres Doz St Ges Ziff Hbf rd
-        einschl ausschl wiss med phil jur nat rer habil"""
+        """Hr Hrn Frl Nrn Str str Abs Bd Bde bsp evtl ggf ggfs inkl exkl insb insbes max min Mio Mrd Tsd Kap Jh Jhd
+        Jhdt geb gest verh vgl sog Dipl Ing Mag hl Std Tel zzgl abzgl bspw engl dt frz franz lat griech bzw bzgl allg
+        ehem gem entspr dgl Anm Aufl Hrsg Verf Verl Zit zit usf Okt Dez Jan Feb Aug Sept Sep Nov Dres Doz Ges Ziff Hbf
+        rd einschl ausschl wiss med phil jur nat rer habil"""
     ),
     "fr": _words(
         """MM Mme Mmes Mlle Mlles Me Pr Ste av apr env chap cf ex éd bd boul tél janv févr avr juill sept oct nov déc
         hab arr adj fasc ms suiv trad coll dir Cie Mgr rééd"""
     ),
     "es": _words(
-        """Sr Sra Sras Srta Srtas Sres Dra Dres Dª Ud Uds Vd Vds Lic Ing Arq Av Avda pág págs núm núms art arts cap caps
-        figs tel aprox ej EE UU Gral Cnel Sto Sta Mons Excmo Ilmo Hno Hna Rdo ed eds trad vols admón dpto"""
+        """Sr Sra Sras Srta Srtas Sres Dra Dres Ud Uds Vd Vds Lic Ing Arq Av Avda pág págs núm núms art arts cap caps
+        figs tel aprox ej EE UU Gral Cnel Pág Sto Sta Mons Excmo Ilmo Hno Hna Rdo ed eds trad vols admón dpto"""
     ),
     "it": _words(
-        """sig Sigg sigra dott Dottssa avv ing arch on geom rag pag pagg art artt cap figg tel es cfr gen ten col cap
-        mons gennaio febbr ott nov dic sett segg seg ed trad voll sen min pres"""
+        """sig Sig Sigg dott Dott avv Avv ing Ing arch Arch on On Gen Sen geom rag pag pagg art artt cap figg tel es
+        cfr gen ten col cap mons febbr ott nov dic sett segg seg ed trad voll sen min pres"""
     ),
     "pt": _words(
-        """Sra Sras Srs Srta Dra Profa Eng Av pág págs núm art arts cap tel ex aprox Exmo Exma Ilmo Gen Cel Cap Sto Sta
-        Ltda Cia ed trad séc obs"""
+        """Sra Sras Srs Srta Dra Profa Eng Av pág págs núm art arts cap tel ex aprox Exmo Exma Ilmo Gen Cel Cap Sto
+        Sta Ltda Cia ed trad séc obs"""
     ),
     "nl": _words(
-        """dhr mevr mw drs ir ing mr bijv bv blz nr jl zgn incl excl max min afb hfst mln mld ong evt jan feb aug sept
-        okt nov dec tel vgl ds gebr geb mej prof st arr"""
+        """hr Hr dhr Dhr mevr Mevr mw Mw drs Drs Ir Ing ing mr bijv bv blz nr jl zgn incl excl max min afb hfst mln mld
+        ong evt jan feb aug sept okt nov dec tel vgl ds gebr geb mej prof st arr"""
     ),
     "da": _words("hr fr nr kl jf pga inkl ekskl feks fx bl maks min tlf mio mia kap stk sml"),
     "no": _words("hr nr kl jf pga inkl ekskl feks bl maks min tlf mill mrd kap ifm ift pst"),
     "sv": _words("nr kl jfr pga inkl exkl tex bl max min tel kap milj forts dvs fr sk ev"),
     "pl": _words(
-        "np tzn tj prof dr ul nr godz ok inż mgr str św wg zob por al pl im gen płk kpt ks tzw ww red rys tab"
+        """np tzn tj Mgr Inż Gen prof dr ul nr godz ok inż mgr str św wg zob por al pl im gen płk kpt ks tzw ww red
+        rys tab"""
     ),
-    "cs": _words("např tzv tj ul č čp str prof ing mgr sv popř resp tel mj bc judr mudr phdr gen atp kpt"),
-    "sk": _words("napr tzv tj ul č str prof ing mgr sv resp tel mudr judr phdr gen"),
+    "cs": _words(
+        """např tzv tj Ing Mgr Bc MUDr JUDr PhDr RNDr ul č čp str prof ing mgr sv popř resp tel mj bc judr mudr phdr
+        gen atp kpt"""
+    ),
+    "sk": _words("napr tzv tj Ing Mgr MUDr JUDr PhDr ul č str prof ing mgr sv resp tel mudr judr phdr gen"),
     "sl": _words("npr tj ul št str prof dr sv oz mag ga dipl inž"),
     "hr": _words("npr tj ul br str prof dr sv tzv odn mr ing dipl god"),
     "ru": _words("г гг ул им стр тыс млн млрд рис см напр проф акад доц гр пр просп обл р св тел т им"),
@@ -64,7 +69,7 @@ ABBREVIATIONS: Final[dict[str, frozenset[str]]] = {
     "ro": _words("dl dna dvs str nr prof art ing av bd sf cap pag fig lt gen"),
     "hu": _words("pl ún kb ill sz ifj id özv dr prof tel old vö"),
     "fi": _words("esim tri prof nro ns ks vrt mm puh toim os v synt"),
-    "tr": _words("doç av bkz sok cad örn yrd gör alb gen ord no tel sn"),
+    "tr": _words("Doç Av Yrd Alb doç av bkz sok cad örn yrd gör alb gen ord no tel sn"),
     "el": _words("κ κκ κα δρ καθ αρ σελ βλ λ χ π"),
     "ca": _words("sr sra srs srta dra av pàg pàgs núm art cap tel aprox ex"),
 }
@@ -77,7 +82,7 @@ ORDINAL_DOT: Final = _words("de da no fi et lv cs sk sl hr sr bs hu is pl tr lb 
 
 CONJUNCTIONS: Final[dict[str, frozenset[str]]] = {
     "en": _words(
-        "and but or because so while although though when if which who that whereas since unless until yet nor"
+        """and but or because so while although though when if which who that whereas since unless until yet nor"""
     ),
     "de": _words("und aber oder denn weil dass wenn während obwohl sondern als damit ob sodass doch bevor nachdem"),
     "fr": _words("et mais ou car parce que qui quand si donc comme lorsque puisque quoique tandis puis dont où"),
@@ -113,7 +118,9 @@ CONJUNCTIONS: Final[dict[str, frozenset[str]]] = {
 
 LEAVES_OPEN: Final[dict[str, frozenset[str]]] = {
     "en": _words("a an the of and or but my your our their its his very than from into every because which whose"),
-    "de": _words("der das den dem des ein eine einen einem einer eines und oder aber von zum zur im dass sehr weil"),
+    "de": _words(
+        "der die das den dem des ein eine einen einem einer eines und oder aber von zum zur im dass sehr weil"
+    ),
     "fr": _words("le la les un une des du de et ou mais au aux mon ma mes ton ta tes son sa ses que très"),
     "es": _words("el la los las un una unos unas de del y o pero al mi tu su sus que muy en con"),
     "it": _words("il lo la gli le un una di del della dei delle e o ma al alla mio sua che molto"),

@@ -104,7 +104,7 @@ def _with_subtags(language: Language, subtags: list[str]) -> Language | None:
 
 def _unknown(text: str) -> UsageError:
     by_code, by_name = _known()
-    key = _key(text)
+    key = _key(text)[:40]
     close = difflib.get_close_matches(key, by_name, n=3, cutoff=0.6)
     close += difflib.get_close_matches(key.split("-")[0], [code for code in by_code if len(code) == 3], n=2, cutoff=0.6)
     found = {(by_name.get(name) or by_code[name]): None for name in close}

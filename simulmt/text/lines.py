@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import dataclass
 from enum import Enum
 
 from simulmt.text.events import Word
@@ -33,16 +34,18 @@ class LineEvidence:
     - the next begins in lower case, in text that uses capitals: −2 if the line is at least half as long as the longest
       (and 20 columns), else +0.5;
     - otherwise, if the next word would have fitted: +2;
-    - if not, and the next line begins with a capital, a digit or a sign: +0.5; in a script without capitals: −1;
+    - if not: +0.5; but −1 if its last word left it open ("of the", a comma) or in a script without capitals, unless
+      the line is short by itself;
     - in any case −0.5 if a sentence ended inside the line.
 
     After a line with final punctuation: +0.5 if the next word would have fitted. After a blank line: nothing.
 
-    At a score of 1 or more a line end is a break. Below that a line goes on if its last word leaves it open ("of the", a
-    comma). At −1 or less all others go on too, unless even a long word would have fitted and lines of this text have not
-    been broken off at will before (a heading, the end of a paragraph). In between the line itself decides: one that is
-    short by itself or left room for a long word is an utterance, and so is one longer than any page is wide; else the
-    first letter of the next line decides, and in scripts without capitals it goes on.
+    At a score of 1 or more a line end is a break. Below that a line goes on if its last word leaves it open. At −1 or
+    less all others go on too, unless even a long word would have fitted and lines of this text have not been broken off
+    at will before (a heading, the end of a paragraph). In between the line itself decides: one that is short by itself
+    or left room for a long word is an utterance, and so is one longer than any page is wide; else the first letter of
+    the next line decides (in German a capital says nothing if the line had a comma), and in scripts without capitals
+    it goes on.
     """
 
     def __init__(self, rules: SentenceRules) -> None:
@@ -56,6 +59,7 @@ class LineEvidence:
         self._last: Word | None = None  # last word of the line being read
         self._ended = False  # ... and it ended a sentence
         self._ends_inside = False  # a sentence ended inside the line
+        self._punctuated = False  # there was clause punctuation inside the line
         self._before: _Line | None = None  # the line before, until the next word is known
 
     @property
@@ -74,6 +78,7 @@ class LineEvidence:
         if self._last is None or self._ended:
             self._capitals = self._capitals or _initial(word.text).isupper()
         self._ends_inside = self._ends_inside or self._ended
+        self._punctuated = self._punctuated or self._ends_inside or self._rules.is_clause_end(word)
         self._longest_word = max(self._longest_word, columns)
         self._last = word
         self._ended = final
@@ -87,21 +92,26 @@ class LineEvidence:
         if self._last is None:
             return Verdict.GO_ON
         self._width = max(self._width, self._columns)
-        verdict = self._judge(self._last) if open_segment else Verdict.GO_ON
-        self._before = _Line(self._columns, self._ended, self._ends_inside)
+        is_open = self._rules.leaves_open(self._last)
+        verdict = self._judge(self._last, is_open) if open_segment else Verdict.GO_ON
+        self._before = _Line(self._columns, self._ended, self._ends_inside, self._punctuated, is_open)
         self._last = None
-        self._ended = self._ends_inside = False
+        self._ended = self._ends_inside = self._punctuated = False
         return verdict
 
     def starts_new(self, word: Word) -> bool:
         """Return whether `word`, first of its line, begins an utterance: the answer to `Verdict.WAIT`."""
-        return not (self._capitals and _initial(word.text).islower())
+        initial = _initial(word.text)
+        prose = self._before is not None and self._before.punctuated
+        if self._rules.capitals_inside and prose and initial.isupper():
+            return False
+        return not (self._capitals and initial.islower())
 
-    def _judge(self, last: Word) -> Verdict:
+    def _judge(self, last: Word, is_open: bool) -> Verdict:
         room = self._columns + 1 + min(max(self._longest_word, _LONG_WORD[0]), _LONG_WORD[1]) <= self._width
         if self._score >= _SURE:
             return Verdict.BREAK
-        if self._rules.leaves_open(last):
+        if is_open:
             return Verdict.GO_ON
         if self._score <= -_SURE:
             return Verdict.BREAK if room and self._ragged < 2 else Verdict.GO_ON
@@ -124,21 +134,24 @@ class LineEvidence:
         elif fits:
             change = 2.0
         else:
-            change = 0.5 if _has_case(word.text) else -1.0
+            caseless = not _has_case(word.text) and before.columns >= SHORT_LINE
+            change = -1.0 if before.open or caseless else 0.5
         if before.ends_inside and not before.ended:
             change -= 0.5
         self._score = max(-_LIMIT, min(_LIMIT, self._score + change))
 
 
+@dataclass(frozen=True, slots=True)
 class _Line:
-    """A finished line: how long it is, whether a sentence ended at its end, and inside it."""
+    """A finished line: its width, whether a sentence ended at its end or inside it, whether it had commas, and
+    whether its last word left it open.
+    """
 
-    __slots__ = ("columns", "ended", "ends_inside")
-
-    def __init__(self, columns: int, ended: bool, ends_inside: bool) -> None:
-        self.columns = columns
-        self.ended = ended
-        self.ends_inside = ends_inside
+    columns: int
+    ended: bool
+    ends_inside: bool
+    punctuated: bool
+    open: bool
 
 
 def _columns(text: str) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import select
-import sys
 import threading
 import time
 from collections import deque
@@ -31,7 +30,7 @@ def open_source(path: str) -> BinaryIO | int:
         SimulmtError: the file is missing, a folder, or may not be read.
     """
     if path == "-":
-        return sys.stdin.fileno()
+        return 0
     try:
         return open(path, "rb", buffering=0)
     except (OSError, ValueError) as error:
@@ -108,7 +107,7 @@ class LiveReader:
         self._changed = threading.Condition()
         self._stopped = threading.Event()
         self._end: End | None = None
-        self._error: SimulmtError | None = None
+        self._error: Exception | None = None
         self._last_word: float | None = None  # arrival of the last word handed out, until its pause was sent
         self._thread = threading.Thread(target=self._run, name="simulmt-reader", daemon=True)
         self._thread.start()
@@ -183,12 +182,9 @@ class LiveReader:
         if self._idle is None or self._last_word is None:
             return None
         due = self._last_word + self._idle
-        if self._queue:
-            following = self._queue[0]
-            late = isinstance(following, Word | End) and following.arrival > due
-        else:
-            late = self._end is None and self._error is None and self._clock() >= due
-        if not late:
+        following = self._queue[0] if self._queue else self._end
+        came = following.arrival if following is not None else self._clock()
+        if came < due or self._error is not None:
             return None
         self._last_word = None
         return Pause(due)
@@ -218,6 +214,8 @@ class LiveReader:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             self._finish(SimulmtError(f"cannot read the input ({self._name()}): {reason}"))
+        except Exception as error:  # whatever it is, it must reach the consumer, who would wait for ever
+            self._finish(error)
 
     def _read_some(self) -> bytes:
         """Read what there is, waiting for at least one byte; b"" at the end."""
@@ -261,9 +259,9 @@ class LiveReader:
                 self._changed.notify_all()
             start += len(part)
 
-    def _finish(self, how: End | SimulmtError) -> None:
+    def _finish(self, how: End | Exception) -> None:
         with self._changed:
-            if isinstance(how, SimulmtError):
+            if isinstance(how, Exception):
                 self._error = how
             elif self._end is None:
                 self._end = how

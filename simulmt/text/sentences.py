@@ -21,7 +21,7 @@ _CLOSERS = "\"'”’“‘»«›‹)]}）］｝」』】》〉〕〗〙〛＂�
 _OPENERS = "\"'“‘„‚«»‹›([{（［｛「『【《〈〔〖〘〚¿¡*_`"
 _NOTE = re.compile(r"(?:\[\d{1,3}\]|[\u00b9\u00b2\u00b3\u2070-\u2079])+$")  # footnote marks stand after the full stop
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,3}")  # e.g, U.S, z.B, Ph.D
-_ROMAN = re.compile(r"[IVXLCDM]{1,6}")
+_ROMAN = re.compile(r"[IVX]{1,6}")
 _BRACKETED = re.compile(r"[(\[（［][.!?…！？]+[)\]）］]")  # "[...]", "(!)": an omission, a remark
 
 _QUOTE_OPENERS = frozenset("“‘„«‹「『（(［[【《〈〔")
@@ -55,6 +55,7 @@ class SentenceRules:
         self._ordinals = code in ORDINAL_DOT
         self._unspaced = code in UNSPACED
         self._street = code == "de"
+        self.capitals_inside = code in ("de", "lb")  # nouns have capitals, so one does not show a new sentence
         self._final = _FINAL | {";"} if code == "el" else _FINAL
         german = code in ("de", "da", "cs", "sk", "sl", "hr")
         self._quote_openers = _GERMAN_OPENERS if german else _QUOTE_OPENERS
@@ -124,12 +125,13 @@ class SentenceRules:
 
     def _full_stop_ends(self, core: str, *, first: bool) -> bool:
         if self._unspaced and len(core) == 1:
-            return not (self._previous[-1:].isascii() and self._previous[-1:].isalnum())
+            return not re.fullmatch(r"[A-Za-z0-9]", self._previous[-1:])
         if core == ".":  # a stop set apart belongs to the word before
             core = self._previous.rstrip(_CLOSERS) + "."
         if core.endswith(".."):
             return True
         stem = core[:-1].lstrip(_OPENERS)
+        first = first or core[0] in _OPENERS
         if stem.isdigit():
             return not (first and len(stem) <= 3) and not (self._ordinals and len(stem) <= 2)
         return not self._is_abbreviation(stem, first=first)
@@ -143,11 +145,13 @@ class SentenceRules:
         if self._ordinals and _ROMAN.fullmatch(stem):
             return True
         stem = re.split(r"['’]", stem)[-1]
-        forms = {stem, stem.lower()} | ({stem.capitalize()} if stem.isupper() else set())
+        forms = {stem, stem.lower() if first else stem, stem.capitalize() if stem.isupper() else stem}
         return not forms.isdisjoint(self._abbreviations) or (self._street and stem.endswith("str"))
 
     def is_clause_end(self, word: Word) -> bool:
         """Return whether a clause ends with `word`: a comma, semicolon, colon or dash, before any closing quotes."""
+        if word.text[-1].isalnum():
+            return False
         core = word.text.rstrip(_CLOSERS)
         return core[-1:] in _CLAUSE or word.text == "-"
 

@@ -7,11 +7,12 @@ order that is drawn for each epoch and can be found again after an interruption.
 from __future__ import annotations
 
 import hashlib
-import os
+import mmap
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +48,11 @@ class Corpus:
     digest: str
     lengths: NDArray[np.int32]
     usable: NDArray[np.bool_]
-    _spool: int
+    _spool: IO[bytes]
     _offsets: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        self._bytes = mmap.mmap(self._spool.fileno(), 0, access=mmap.ACCESS_READ)
 
     def __len__(self) -> int:
         return len(self.line)
@@ -56,7 +60,7 @@ class Corpus:
     def pair(self, index: int) -> tuple[str, str]:
         """Return source and target text of a pair."""
         start, end = int(self._offsets[index]), int(self._offsets[index + 1])
-        source, _, target = os.pread(self._spool, end - start, start).decode("utf-8").partition("\t")
+        source, _, target = self._bytes[start:end].decode("utf-8").partition("\t")
         return source, target
 
     def texts(self, indexes: Iterable[int]) -> Iterator[tuple[str, str]]:
@@ -69,7 +73,8 @@ class Corpus:
 
     def close(self) -> None:
         """Give the disk space back."""
-        os.close(self._spool)
+        self._bytes.close()
+        self._spool.close()
 
     def measure(self, measure: Measure, limit: int, report: DataReport) -> None:
         """Count the tokens of every pair; pairs with more than `limit` on a side are not `usable`.
@@ -95,13 +100,13 @@ class Corpus:
             )
 
 
-def read_corpus(files: Sequence[DataFile], report: DataReport, folder: Path, keys: Keys = Keys()) -> Corpus:  # noqa: B008
+def read_corpus(files: Sequence[DataFile], report: DataReport, folder: Path, keys: Keys = Keys()) -> Corpus:
     """Read all files into a Corpus whose pairs lie in an unnamed file in `folder`, gone when the process ends.
 
     Raises:
         SimulmtError: unreadable or empty data, no disk space, or a problem in strict mode.
     """
-    spool = _spool_file(folder)
+    spool = tempfile.TemporaryFile(prefix=".pairs-", dir=folder)
     builder = _Builder()
     try:
         for number, data in enumerate(files):
@@ -112,7 +117,7 @@ def read_corpus(files: Sequence[DataFile], report: DataReport, folder: Path, key
                 raise SimulmtError(f"{data.path} holds no pair", _nothing(report))
         builder.flush(spool)
     except SimulmtError:
-        os.close(spool)
+        spool.close()
         raise
     report.pairs += builder.count
     return builder.corpus(list(files), spool)
@@ -121,12 +126,6 @@ def read_corpus(files: Sequence[DataFile], report: DataReport, folder: Path, key
 def _nothing(report: DataReport) -> str:
     found = report.lines()
     return f"found only: {'; '.join(found)}" if found else "the file is empty; expected lines of source<TAB>target"
-
-
-def _spool_file(folder: Path) -> int:
-    descriptor, name = tempfile.mkstemp(prefix=".pairs-", dir=folder)
-    os.unlink(name)
-    return descriptor
 
 
 class _Builder:
@@ -142,7 +141,7 @@ class _Builder:
         self._written = 0
         self._buffer = bytearray()
 
-    def add(self, file: int, pair: RawPair, spool: int) -> None:
+    def add(self, file: int, pair: RawPair, spool: IO[bytes]) -> None:
         data = f"{pair.source}\t{pair.target}".encode()
         self._offsets.append(self._written)
         self._files.append(file)
@@ -155,18 +154,17 @@ class _Builder:
         if len(self._buffer) > 1 << 20:
             self.flush(spool)
 
-    def flush(self, spool: int) -> None:
-        view = memoryview(bytes(self._buffer))
+    def flush(self, spool: IO[bytes]) -> None:
         try:
-            while view:
-                view = view[os.write(spool, view) :]
+            spool.write(self._buffer)
+            spool.flush()
         except OSError as error:
             raise SimulmtError(
                 f"the data cannot be buffered on disk: {error.strerror}", "make space, or choose another --output"
             ) from error
         self._buffer.clear()
 
-    def corpus(self, files: list[DataFile], spool: int) -> Corpus:
+    def corpus(self, files: list[DataFile], spool: IO[bytes]) -> Corpus:
         self._offsets.append(self._written)
         return Corpus(
             files=files,
@@ -185,7 +183,7 @@ class _Growing:
     """A numpy array that grows at its end: a list of Python numbers would take ten times the memory."""
 
     def __init__(self, dtype: type[np.generic]) -> None:
-        self._data: NDArray[np.generic] = np.zeros(1024, dtype)
+        self._data: NDArray[Any] = np.zeros(1024, dtype)
         self._used = 0
 
     def append(self, value: int) -> None:
@@ -194,7 +192,7 @@ class _Growing:
         self._data[self._used] = value
         self._used += 1
 
-    def array(self) -> NDArray[np.generic]:
+    def array(self) -> NDArray[Any]:
         return self._data[: self._used].copy()
 
 

@@ -130,7 +130,7 @@ def parse_data_file(text: str) -> DataFile:
     return DataFile(Path(path), weight=float(weight))
 
 
-def read_pairs(data: DataFile, report: DataReport, keys: Keys = Keys()) -> Iterator[RawPair]:  # noqa: B008
+def read_pairs(data: DataFile, report: DataReport, keys: Keys = Keys()) -> Iterator[RawPair]:
     """Yield the pairs of `data` in file order; problems go to `report`.
 
     Raises:

@@ -1,0 +1,171 @@
+"""The folder of one setting: `instances.log`, `config.yaml`, `scores.json`, `scores.tsv`, named as SimulEval names them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from simulmt.errors import SimulmtError, UsageError
+from simulmt.instance import Instance, read_log
+from simulmt.scoring.report import Report, tsv
+
+LOG, CONFIG, SCORES, TABLE = "instances.log", "config.yaml", "scores.json", "scores.tsv"
+Config = dict[str, Any]
+
+IDENTITY = ("model_hash", "adapter_hash", "corpus_hash", "policy", "languages", "dtype")
+"""The entries of a configuration that must be the same for a run to go on."""
+
+
+class RunFolder:
+    """One setting's results on disk. Instances are appended as they get done, so a killed run loses none of them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._stream: TextIO | None = None
+
+    def open(self, config: Config, sentences: int, overwrite: bool = False) -> dict[int, Instance]:
+        """Open the log for appending and return the instances it holds already, by index.
+
+        A last line that was cut is taken off. Instances of a run with another identity are never mixed in.
+
+        Args:
+            config: what this run is; entries named in IDENTITY decide.
+            sentences: number of sentences in the corpus.
+            overwrite: throw away what the folder holds.
+
+        Raises:
+            UsageError: the folder holds a run that differs; says in what.
+            SimulmtError: the folder can't be read or written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            if overwrite:
+                for name in (LOG, CONFIG, SCORES, TABLE):
+                    (self.path / name).unlink(missing_ok=True)
+            done = self._resume(config, sentences)
+            replace_text(self.path / CONFIG, _yaml(config))
+            self._stream = (self.path / LOG).open("a", encoding="utf-8")
+        except OSError as error:
+            raise SimulmtError(f"{self.path} cannot be written: {error.strerror}") from error
+        return done
+
+    def _resume(self, config: Config, sentences: int) -> dict[int, Instance]:
+        log = self.path / LOG
+        if not log.exists() or log.stat().st_size == 0:
+            return {}
+        self._check(config)
+        repair(log)
+        done = {instance.index: instance for instance in read_log(log)}
+        if strange := [index for index in done if not 0 <= index < sentences]:
+            raise UsageError(f"{log} has index {strange[0]}, the corpus has {sentences} sentences", _REMEDY)
+        return done
+
+    def _check(self, config: Config) -> None:
+        """Compare with the run the folder holds.
+
+        Raises:
+            UsageError: they differ.
+        """
+        if not (self.path / CONFIG).exists():
+            raise UsageError(f"{self.path} holds an instances.log of unknown origin (no config.yaml)", _REMEDY)
+        before = read_config(self.path)
+        for key in IDENTITY:
+            if before.get(key) != config.get(key):
+                name = key.removesuffix("_hash")
+                was, now = (f"{c.get(name)} ({c.get(key)})" if name != key else c.get(key) for c in (before, config))
+                raise UsageError(f"{self.path} holds a run with {name} {was}, this one has {now}", _REMEDY)
+
+    def append(self, instance: Instance) -> None:
+        """Write one instance; it is on disk (as far as this process goes) when the call returns.
+
+        Raises:
+            SimulmtError: it cannot be written.
+        """
+        assert self._stream is not None, "the folder is not open"
+        try:
+            self._stream.write(instance.to_json() + "\n")
+            self._stream.flush()
+        except OSError as error:
+            raise SimulmtError(f"{self.path / LOG} cannot be written: {error.strerror}") from error
+
+    def close(self) -> None:
+        """Close the log; what is in it stays."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def finish(self, instances: Sequence[Instance], report: Report) -> None:
+        """Put the whole log in order of index, and write the scores.
+
+        Raises:
+            SimulmtError: a file cannot be written.
+        """
+        self.close()
+        try:
+            replace_text(self.path / LOG, "".join(instance.to_json() + "\n" for instance in instances))
+            replace_text(self.path / SCORES, report.to_json() + "\n")
+            replace_text(self.path / TABLE, tsv([report]) + "\n")
+        except OSError as error:
+            raise SimulmtError(f"{self.path} cannot be written: {error.strerror}") from error
+
+
+_REMEDY = "give another --output, or --overwrite to throw it away"
+
+
+def repair(log: Path) -> bool:
+    """Make a log end with a whole line: add a line break that is missing, take off a last line that was cut.
+
+    Returns:
+        True if something was changed.
+    """
+    data = log.read_bytes()
+    if not data or data.endswith(b"\n"):
+        return False
+    whole = data.rfind(b"\n") + 1
+    try:
+        Instance.from_json(data[whole:].decode("utf-8"))
+    except ValueError:
+        os.truncate(log, whole)
+    else:
+        with log.open("ab") as stream:
+            stream.write(b"\n")
+    return True
+
+
+def read_config(folder: Path) -> Config:
+    """Return the entries of `config.yaml`: one `key: value` a line, values in JSON, which YAML includes.
+
+    Entries that are not in JSON (files of other tools) are taken as text.
+
+    Raises:
+        SimulmtError: it cannot be read.
+    """
+    try:
+        lines = (folder / CONFIG).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SimulmtError(f"{folder / CONFIG} cannot be read: {error}") from error
+    return dict(_entries(lines))
+
+
+def _entries(lines: Iterable[str]) -> Iterable[tuple[str, Any]]:
+    for line in lines:
+        key, separator, value = line.partition(": ")
+        if separator:
+            try:
+                yield key, json.loads(value)
+            except ValueError:
+                yield key, value
+
+
+def _yaml(config: Config) -> str:
+    return "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in config.items())
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file so that it is there either as it was or whole."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)

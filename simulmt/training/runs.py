@@ -1,0 +1,207 @@
+"""A run from start to end: prepare, train or go on, score, leave the result."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from simulmt.live import Interrupt
+from simulmt.model.catalog import Card
+from simulmt.model.loading import Translator
+from simulmt.training.checkpoint import STABLE, load_checkpoint, steps
+from simulmt.training.corpus import Corpus
+from simulmt.training.data import DataOptions, Prepared, pad_token, prepare
+from simulmt.training.estimate import Estimate, estimate
+from simulmt.training.examples import ExampleMaker
+from simulmt.training.progress import Display, TrainingLog, clock
+from simulmt.training.quality import bleu_by_lag
+from simulmt.training.results import publish, versions, write_cards
+from simulmt.training.sources import DataReport
+from simulmt.training.trainer import Trainer, TrainerOptions
+from simulmt.training.workers import Workers
+
+CHECKPOINTS = "checkpoints"
+SCORED = 200
+"""Validation pairs that are translated for BLEU."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What both commands have in common.
+
+    Attributes:
+        output: the folder of the result, with log and checkpoints.
+        data, trainer: their options.
+        resume: go on from the last checkpoint in `output`.
+        gradient_checkpointing: compute activations twice instead of keeping them.
+        dry_run: say what would be trained, and train nothing.
+    """
+
+    output: Path
+    data: DataOptions
+    trainer: TrainerOptions
+    resume: bool = False
+    gradient_checkpointing: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is trained.
+
+    Attributes:
+        translator: model, tokenizer and prompt; `model` is the same model, perhaps with an adapter around it.
+        identity: what makes this run this run, beside its data.
+        card: of the result, scores not yet filled in.
+        write: writes the weights into a folder. `title`, `usage`: for the model card.
+        initial: a checkpoint folder to take weights and optimizer from, in a new run.
+    """
+
+    translator: Translator
+    model: Any
+    identity: dict[str, Any]
+    card: Card
+    write: Callable[[Path], None]
+    title: str
+    usage: str
+    initial: Path | None = None
+
+
+def execute(options: RunOptions, subject: Subject, corpus: Corpus, report: DataReport, workers: Workers) -> int:
+    """Train `subject` and leave the result in `options.output`; return the exit status, 128 + signal if interrupted."""
+    display = Display(quiet=not workers.main)
+    prepared = _prepare(options, subject, corpus, report, workers, display)
+    model = subject.model
+    if options.gradient_checkpointing:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        if hasattr(model, "enable_input_require_grads"):
+            model.enable_input_require_grads()
+    trainer_options = replace(options.trainer, valid_every=options.trainer.valid_every if prepared.valid else 0)
+    identity = subject.identity | {
+        "data": corpus.digest,
+        "weights of the data": [data.weight for data in corpus.files],
+        "tokens per batch": options.data.batch_tokens * workers.size,
+        "batches per step": trainer_options.accumulate,
+        "longest pair": options.data.max_length,
+        "k": str(options.data.recipe.lags),
+        "validation": options.data.valid,
+        "seed": options.data.seed,
+    }
+    folder = options.output / CHECKPOINTS
+    if options.dry_run:
+        _tell(estimate(model, prepared, trainer_options, workers), display)
+        return 0
+    torch.manual_seed(options.data.seed)
+    trainer = Trainer(model, prepared.source, prepared.valid, trainer_options, workers, folder, identity)
+    resumed = _restore(trainer, options, subject, display)
+    log = TrainingLog(options.output, trainer.progress.step if resumed else None) if workers.main else None
+    with Interrupt().installed() as interrupt, display:
+        done = trainer.run(log, display, lambda: interrupt.signal is not None)
+    if not done:
+        display.note(f"interrupted at step {trainer.progress.step:,}; --resume goes on from there")
+        return interrupt.exit_code or 130
+    if workers.main:
+        _leave(options, subject, trainer, prepared, log, display)
+    if log is not None:
+        log.close()
+    workers.wait()
+    return 0
+
+
+def _prepare(
+    options: RunOptions, subject: Subject, corpus: Corpus, report: DataReport, workers: Workers, display: Display
+) -> Prepared:
+    translator = subject.translator
+    maker = ExampleMaker(translator.prompt.frame, translator.tokenizer, translator.source, translator.target)
+    config = translator.model.config.get_text_config()
+    return prepare(
+        options.data,
+        corpus,
+        report,
+        maker,
+        phi=translator.card.phi,
+        pad=pad_token(config),
+        workers=workers.size,
+        fill=options.trainer.compile,
+        note=display.note,
+    )
+
+
+def _restore(trainer: Trainer, options: RunOptions, subject: Subject, display: Display) -> bool:
+    """Load the last checkpoint if there is one to go on from; True if the run was resumed."""
+    saved = steps(trainer.folder) if options.resume else []
+    if saved:
+        trainer.restore(load_checkpoint(saved[-1]))
+        display.note(f"resumed at step {trainer.progress.step:,}, after {clock(trainer.progress.seconds)}")
+        return True
+    if options.resume:
+        display.note("there is no checkpoint yet: beginning anew")
+    if subject.initial is not None:
+        trainer.restore(load_checkpoint(subject.initial), optimizer_only=True)
+        display.note(f"weights and optimizer are those of {subject.initial}")
+    return False
+
+
+def _tell(found: Estimate, display: Display) -> None:
+    for line in found.lines():
+        display.note(line)
+
+
+def _leave(
+    options: RunOptions,
+    subject: Subject,
+    trainer: Trainer,
+    prepared: Prepared,
+    log: TrainingLog | None,
+    display: Display,
+) -> None:
+    """Score the final weights and write the result."""
+    trainer.model.eval()
+    progress = trainer.progress
+    pairs = prepared.split.valid[:SCORED]
+    bleu: dict[str, float] = {}
+    if pairs:
+        display.note(f"translating {len(pairs)} validation pairs")
+        bleu = bleu_by_lag(subject.translator, pairs)
+        display.note("BLEU " + ", ".join(f"{score:.1f} at k = {lag}" for lag, score in bleu.items()))
+    extra: dict[str, Any] = {
+        "k": str(options.data.recipe.lags),
+        "units": {"source": subject.translator.source.unit, "target": subject.translator.target.unit},
+        "bleu": bleu or None,
+        "validation_pairs": len(pairs),
+        "validation_loss": progress.valid_loss,
+        "training_pairs": len(prepared.split.train),
+        "data_sha256": prepared.corpus.digest,
+        "seed": options.data.seed,
+        "steps": progress.step,
+        "tokens": progress.tokens,
+        "minutes": round(progress.seconds / 60, 1),
+        "versions": versions(),
+    }
+    kept = {key: value for key, value in extra.items() if value is not None}
+    card = replace(subject.card, extra=subject.card.extra | kept)
+
+    def write(folder: Path) -> None:
+        subject.write(folder)
+        write_cards(folder, card, subject.title, subject.usage)
+
+    publish(options.output, write)
+    if log is not None:
+        log.write(event="done", **kept)
+    _clear_checkpoints(trainer.folder)
+    display.note(f"done in {clock(progress.seconds)}: {options.output}")
+    display.note(subject.usage)
+
+
+def _clear_checkpoints(folder: Path) -> None:
+    """Remove what only an unfinished run needs; the one before the decay stays, where it was wanted."""
+    if (folder / STABLE).exists():
+        for place in steps(folder):
+            shutil.rmtree(place, ignore_errors=True)
+    else:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,121 @@
+"""The processes that train together: one, or many under `accelerate launch` or `torchrun` (DDP, FSDP)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+Optimizers = list[torch.optim.Optimizer]
+
+
+class Workers:
+    """A single process. Subclasses do the same with many.
+
+    Attributes:
+        rank: number of this process. `size`: of all.
+        device: where this process computes.
+    """
+
+    rank = 0
+    size = 1
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+
+    @property
+    def main(self) -> bool:
+        """True in the process that writes files and talks to the user."""
+        return self.rank == 0
+
+    def wrap(self, objective: nn.Module, optimizers: Optimizers) -> tuple[nn.Module, Optimizers]:
+        """Return both made ready for training together."""
+        return objective, optimizers
+
+    def no_sync(self, objective: nn.Module) -> AbstractContextManager[Any]:
+        """Return the context for a backward pass whose gradients are added to, not exchanged yet."""
+        return nullcontext()
+
+    def sum(self, value: Tensor) -> Tensor:
+        """Return the sum over all processes."""
+        return value
+
+    def agree(self, values: Sequence[float]) -> list[float]:
+        """Return the main process's values in all of them."""
+        return list(values)
+
+    def any(self, flag: bool) -> bool:
+        """Return True if it is in any process."""
+        return flag
+
+    def clip(self, objective: nn.Module, largest: float) -> None:
+        """Scale the gradient down to a norm of at most `largest`."""
+        nn.utils.clip_grad_norm_([weight for weight in objective.parameters() if weight.requires_grad], largest)
+
+    def wait(self) -> None:
+        """Wait until all processes are here."""
+
+    def close(self) -> None:
+        """Leave the group of processes."""
+
+
+class ManyWorkers(Workers):
+    """Processes under a launcher, through accelerate."""
+
+    def __init__(self, device: torch.device) -> None:
+        from accelerate import Accelerator
+
+        self.accelerator = Accelerator(cpu=device.type == "cpu")
+        super().__init__(self.accelerator.device)
+        self.rank = self.accelerator.process_index
+        self.size = self.accelerator.num_processes
+
+    def wrap(self, objective: nn.Module, optimizers: Optimizers) -> tuple[nn.Module, Optimizers]:
+        prepared = self.accelerator.prepare(objective, *optimizers)
+        return prepared[0], list(prepared[1:])
+
+    def no_sync(self, objective: nn.Module) -> AbstractContextManager[Any]:
+        return self.accelerator.no_sync(objective)  # type: ignore[no-any-return]
+
+    def sum(self, value: Tensor) -> Tensor:
+        return self.accelerator.reduce(value.detach().clone(), "sum")  # type: ignore[no-any-return]
+
+    def agree(self, values: Sequence[float]) -> list[float]:
+        shared = torch.tensor(values, dtype=torch.float64 if self.device.type != "mps" else torch.float32)
+        shared = shared.to(self.device)
+        torch.distributed.broadcast(shared, 0)
+        return shared.tolist()  # type: ignore[no-any-return]
+
+    def any(self, flag: bool) -> bool:
+        return bool(self.sum(torch.tensor(float(flag), device=self.device)) > 0)
+
+    def clip(self, objective: nn.Module, largest: float) -> None:
+        self.accelerator.clip_grad_norm_(objective.parameters(), largest)
+
+    def wait(self) -> None:
+        self.accelerator.wait_for_everyone()
+
+    def close(self) -> None:
+        self.accelerator.end_training()
+        if torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
+
+
+def launched() -> bool:
+    """True under a launcher that started several processes, or asks for sharding."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1 or os.environ.get("ACCELERATE_USE_FSDP") == "true"
+
+
+def local_device(device: torch.device) -> torch.device:
+    """Return this process's own GPU where several share a machine."""
+    rank = int(os.environ.get("LOCAL_RANK", "0"))
+    return torch.device("cuda", rank) if device.type == "cuda" and launched() else device
+
+
+def make_workers(device: torch.device) -> Workers:
+    """Return the processes that train together on devices like `device`."""
+    return ManyWorkers(device) if launched() else Workers(device)
