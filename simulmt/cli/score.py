@@ -19,6 +19,7 @@ from simulmt.scoring.quality import check_tokenizer
 from simulmt.scoring.reading import Hypotheses, match_references, parse_hypotheses, read_bytes, text_lines
 from simulmt.scoring.report import Report, table, tsv
 from simulmt.scoring.scorer import DEFAULT_METRICS, ScoreOptions, assume_wait_k, score_instances
+from simulmt.scoring.units import default_unit
 
 _NO_DELAYS = (
     "plain text has no delays: give --source FILE and --k N (ideal wait-k), or score the log of translate --log"
@@ -65,6 +66,7 @@ def _tokenizer(_: click.Context, __: click.Parameter, name: str | None) -> str |
 )
 @click.option("--unit", type=click.Choice(["word", "char"]), help="Target units.  [default: by --to, else word]")
 @click.option("--source", metavar="FILE", help="Source text, one segment a line.")
+@click.option("--from", "source_language", metavar="CODE", help="Source language: decides source units for --k.")
 @click.option("--k", type=int, metavar="N", help="Assume the ideal wait-k schedule for plain text; needs --source.")
 @click.option("--longform", is_flag=True, help="HYP is the log of a whole talk; REF and --source are its sentences.")
 @click.option("--simuleval-compatible", is_flag=True, help="Count reference lengths as SimulEval does.")
@@ -106,7 +108,7 @@ def score(hyp: str, ref: tuple[str, ...], paired: tuple[str, ...], **choices: An
         bootstrap=choices["samples"] if choices["confidence"] else 0,
         comet_model=choices["comet_model"],
     )
-    inputs = _Inputs(ref, choices["source"], choices["k"], choices["longform"])
+    inputs = _Inputs(ref, choices["source"], choices["source_language"], choices["k"], choices["longform"])
     reports = [inputs.report(path, options) for path in (hyp, *paired)]
     comparisons = [paired_bootstrap(reports[0], report, choices["samples"]) for report in reports[1:]]
     if choices["form"] != "table":  # which shows them itself
@@ -118,7 +120,9 @@ def score(hyp: str, ref: tuple[str, ...], paired: tuple[str, ...], **choices: An
 class _Inputs:
     """The files that every system is scored against."""
 
-    def __init__(self, references: Sequence[str], source: str | None, k: int | None, longform: bool) -> None:
+    def __init__(
+        self, references: Sequence[str], source: str | None, source_language: str | None, k: int | None, longform: bool
+    ) -> None:
         if k is not None and source is None:
             raise UsageError(f"--k {k} needs --source FILE", "the schedule depends on the source's length")
         if longform and (source is None or not references):
@@ -127,6 +131,7 @@ class _Inputs:
         self.references = [text_lines(self._read(name), name) for name in references]
         self.source = source
         self.sources = None if source is None else text_lines(self._read(source), source)
+        self.source_unit = default_unit(source_language)
         self.k = k
         self.longform = longform
 
@@ -169,7 +174,7 @@ class _Inputs:
         if self.k is None or sources is None:
             instances = [Instance(index, line, [], [], 0) for index, line in enumerate(lines)]
             return _with_sources(instances, sources), replace(options, no_delays=_NO_DELAYS)
-        instances = assume_wait_k(lines, sources, self.k, options.target_unit)
+        instances = assume_wait_k(lines, sources, self.k, options.target_unit, self.source_unit)
         return instances, replace(options, assumed=f"wait-k(k={self.k})")
 
 

@@ -14,6 +14,7 @@ from simulmt.evaluation.corpus import Sentence
 from simulmt.instance import Instance
 from simulmt.model.decoder import Decoder
 from simulmt.model.loading import Translator
+from simulmt.model.packing import PackedDecoder, can_pack
 from simulmt.model.writer import Request
 from simulmt.policy import Policy
 from simulmt.stream import Segment
@@ -62,9 +63,9 @@ def decode(
 ) -> Iterator[Instance]:
     """Yield an Instance for each sentence, in the order in which they get done.
 
-    Up to `rows` sentences are decoded at a time, those of like length together; as one ends the next takes its row. Each is
-    a stream of its own, its words and delays are those of a single stream. `arrivals` are left out and `elapsed` is 0: in a
-    batch, time says nothing about a live stream.
+    Up to `rows` sentences are decoded at a time, those of like length together; as one ends the next takes its row.
+    Each is a stream of its own, its words and delays are those of a single stream. `arrivals` are left out and
+    `elapsed` is 0: in a batch, time says nothing about a live stream.
     """
     batch = _Batch(translator, policy, rows)
     waiting = deque(sorted(sentences, key=lambda sentence: -len(sentence.source)))
@@ -99,10 +100,9 @@ class _Batch:
     def __init__(self, translator: Translator, policy: Policy, rows: int) -> None:
         self.translator = translator
         self.policy = policy
-        self.decoder: Decoder = translator.decoder(rows)
+        self.decoder = _decoder(translator, rows)
         self.active: dict[int, _Active] = {}
         self.free = list(range(rows))
-        self._pass_cost = _PASS_COST.get(self.decoder.device.type, _GPU_PASS_COST)
 
     def add(self, sentence: Sentence) -> None:
         """Give a sentence a free row."""
@@ -120,7 +120,7 @@ class _Batch:
             request = active.segment.advance() if active.segment.words else None
             if request is not None:
                 requests[row] = request
-        for rows in alike({row: _tokens(request) for row, request in requests.items()}, self._pass_cost):
+        for rows in self._passes(requests):
             tokens = self.decoder.run([requests[row] for row in rows], rows)
             for row, token in zip(rows, tokens, strict=True):
                 self.active[row].segment.take(token)
@@ -129,9 +129,20 @@ class _Batch:
             self.free.append(row)
             yield self.active.pop(row).instance()
 
+    def _passes(self, requests: Mapping[int, Request]) -> list[list[int]]:
+        if not requests:
+            return []
+        if isinstance(self.decoder, PackedDecoder):
+            return [sorted(requests)]
+        sizes = {row: len(request.source) + len(request.target) for row, request in requests.items()}
+        return alike(sizes, _PASS_COST.get(self.decoder.device.type, _GPU_PASS_COST))
 
-def _tokens(request: Request) -> int:
-    return len(request.source) + len(request.target)
+
+def _decoder(translator: Translator, rows: int) -> Decoder:
+    """One row needs no packing: then it is the decoder of live streams."""
+    if rows == 1 or not can_pack(translator.model):
+        return translator.decoder(rows)
+    return PackedDecoder(translator.model, translator.tokenizer, translator.prompt.stops, translator.card.phi, rows)
 
 
 def alike(sizes: Mapping[int, int], pass_cost: int) -> list[list[int]]:

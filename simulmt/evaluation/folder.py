@@ -1,4 +1,4 @@
-"""The folder of one setting: `instances.log`, `config.yaml`, `scores.json`, `scores.tsv`, named as SimulEval names them."""
+"""The folder of one setting: instances.log, config.yaml, scores.json and scores.tsv, named as SimulEval names them."""
 
 from __future__ import annotations
 

@@ -104,7 +104,8 @@ def entries() -> list[Entry]:
     found = []
     for folder, shipped in ((shipped_folder(), True), (user_folder(), False)):
         if folder.is_dir():
-            paths = sorted(path for path in folder.iterdir() if (path / "config.json").exists())
+            visible = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+            paths = [path for path in visible if (path / "config.json").exists()]
             found += [Entry(path.name, path, shipped) for path in paths]
     return found
 

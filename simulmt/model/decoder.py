@@ -88,11 +88,7 @@ class Decoder:
         rows = range(len(requests)) if rows is None else rows
         batch = self._batch(requests, rows)
         self.cache.place(batch.rows, batch.where, batch.groups, batch.lengths)
-        if self.window is not None and self.cache.extent > self.window:
-            raise SimulmtError(
-                f"a segment of {self.cache.extent} tokens does not fit the model's attention window of {self.window}",
-                "use shorter segments, or a model without sliding-window attention",
-            )
+        self._check_window()
         mask = step_mask(self.cache.placed_groups(), batch.lengths.to(self.device), batch.groups, batch.where)
         output = self.model(
             input_ids=batch.tokens,
@@ -102,10 +98,20 @@ class Decoder:
             logits_to_keep=1,
             **{self._cache_name: self.cache},
         )
-        self.work.passes += 1
-        self.work.tokens += sum(len(request.source) + len(request.target) for request in requests)
+        self._count(requests)
         scores: Tensor = output.logits[:, -1].float()
         return scores
+
+    def _check_window(self) -> None:
+        if self.window is not None and self.cache.extent > self.window:
+            raise SimulmtError(
+                f"a segment of {self.cache.extent} tokens does not fit the model's attention window of {self.window}",
+                "use shorter segments, or a model without sliding-window attention",
+            )
+
+    def _count(self, requests: Sequence[Request]) -> None:
+        self.work.passes += 1
+        self.work.tokens += sum(len(request.source) + len(request.target) for request in requests)
 
     def attention_mask(self, mask: Tensor) -> Tensor:
         """Return a boolean mask in the form that the model's attention takes."""

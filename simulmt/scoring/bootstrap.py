@@ -62,6 +62,11 @@ def paired_bootstrap(baseline: Report, system: Report, samples: int = 1000) -> d
             f"{baseline.system} has {len(baseline.hypotheses)} segments, {system.system} has {len(system.hypotheses)}",
             "a paired test needs the same segments in the same order",
         )
+    if baseline.references != system.references:
+        raise SimulmtError(
+            f"{baseline.system} and {system.system} are not scored against the same references",
+            "a paired test needs the same segments in the same order",
+        )
     return _paired_quality(baseline, system, samples) | _paired_means(baseline, system, samples)
 
 

@@ -115,11 +115,15 @@ def _match(read: Hypotheses, stream: Sequence[str], name: str) -> list[str]:
     indices = [instance.index for instance in read.instances or ()]
     partial = bool(indices) and (read.cut or min(indices) > 0)
     if not (partial and len(stream) > len(read) and max(indices) < len(stream)):
-        what = "lines" if read.instances is None else "segments"
+        own = _counted(len(read), "line" if read.instances is None else "segment")
         hint = "each line of one must be the translation of the same line of the other"
-        raise SimulmtError(f"{read.name} has {len(read)} {what} but {name} has {len(stream)} lines", hint)
+        raise SimulmtError(f"{read.name} has {own} but {name} has {_counted(len(stream), 'line')}", hint)
     read.notes.append(f"{len(read)} of {len(stream)} lines of {name} are scored, those the log's indices name")
     return [stream[index] for index in indices]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _starts_log(line: str) -> bool:
@@ -127,7 +131,8 @@ def _starts_log(line: str) -> bool:
 
 
 def _parse_log(lines: list[str], name: str, whole: bool) -> Hypotheses:
-    read = Hypotheses(name, instances=[])
+    instances: list[Instance] = []
+    read = Hypotheses(name, instances=instances)
     first_seen: dict[int, int] = {}
     for number, instance in _parsed(lines, read, whole, _instance):
         if instance.index in first_seen:
@@ -135,8 +140,8 @@ def _parse_log(lines: list[str], name: str, whole: bool) -> Hypotheses:
                 f"{name}:{number}: index {instance.index} was already on line {first_seen[instance.index]}"
             )
         first_seen[instance.index] = number
-        assert read.instances is not None
-        read.instances.append(instance)
+        instances.append(instance)
+    instances.sort(key=lambda instance: instance.index)  # a resumed run may have finished out of order
     read.speech = _has_speech_source(next(line for line in lines if line))
     return read
 

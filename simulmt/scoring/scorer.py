@@ -108,19 +108,22 @@ def score_instances(
     return report
 
 
-def assume_wait_k(hypotheses: Sequence[str], sources: Sequence[str], k: int, unit: Unit) -> list[Instance]:
+def assume_wait_k(
+    hypotheses: Sequence[str], sources: Sequence[str], k: int, unit: Unit = "word", source_unit: Unit = "word"
+) -> list[Instance]:
     """Return instances with the delays that an ideal wait-k would have: written at once when allowed.
 
     Args:
         hypotheses: plain text.
-        sources: plain text, as many; counted in whitespace words.
+        sources: plain text, as many.
         k: at least 1.
         unit: target units.
+        source_unit: source units.
     """
     policy = WaitK(k)
     instances = []
     for index, (hypothesis, source) in enumerate(zip(hypotheses, sources, strict=True)):
-        length = count_units(source, "word")
+        length = count_units(source, source_unit)
         delays = scheduled_reads(policy, length, count_units(hypothesis, unit))
         instances.append(Instance(index, hypothesis, [float(d) for d in delays], [], length, source))
     return instances

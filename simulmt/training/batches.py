@@ -116,11 +116,13 @@ class Recipe:
         lags: values of k.
         noise: share of sources without case and punctuation.
         join: share of pairs joined with the next one of their file.
+        peek: share of examples as in examples.peeking.
     """
 
     lags: Lags
     noise: float = 1 / 12
     join: float = 1 / 7
+    peek: float = 1 / 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +133,14 @@ class Plan:
         first: [n] number of the pair in the corpus.
         joined: [n] True if the next pair of the corpus belongs to the example as well.
         k: [n] as drawn.
-        noisy: [n].
+        noisy, peek: [n].
     """
 
     first: NDArray[np.int64]
     joined: NDArray[np.bool_]
     k: NDArray[np.int32]
     noisy: NDArray[np.bool_]
+    peek: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.first)
@@ -160,7 +163,8 @@ def plan_epoch(corpus: Corpus, train: NDArray[np.int64], recipe: Recipe, limit: 
     k = values[random.integers(len(values), size=len(order))]
     k[random.random(len(order)) < recipe.lags.full_share] = FULL
     noisy = random.random(len(order)) < recipe.noise
-    return Plan(np.concatenate(first)[order], np.concatenate(joined)[order], k, noisy)
+    peek = random.random(len(order)) < recipe.peek
+    return Plan(np.concatenate(first)[order], np.concatenate(joined)[order], k, noisy, peek)
 
 
 def _join_neighbours(
@@ -291,15 +295,15 @@ class BatchSource:
                 pools[place + 1] = pool + pools[place + 1]
 
     def _example(self, plan: Plan, number: int) -> GroupedSegment:
-        index, k = int(plan.first[number]), int(plan.k[number])
+        index, k, peek = int(plan.first[number]), int(plan.k[number]), bool(plan.peek[number])
         source, target = self.corpus.pair(index)
         if plan.joined[number]:
             next_source, next_target = self.corpus.pair(index + 1)
             source = join_texts(source, next_source, self.maker.source)
             target = join_texts(target, next_target, self.maker.target)
-        segment = self.maker.make(source, target, k, noisy=bool(plan.noisy[number]))
+        segment = self.maker.make(source, target, k, noisy=bool(plan.noisy[number]), peek=peek)
         if len(segment.source) > self.shapes[-1].source:  # without capitals some words take more tokens
-            segment = self.maker.make(source, target, k)
+            segment = self.maker.make(source, target, k, peek=peek)
         return segment
 
     def _place(self, segment: GroupedSegment) -> int:

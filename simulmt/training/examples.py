@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from simulmt.errors import UsageError
 from simulmt.model.layout import Frame, GroupedSegment, grouped_segment
 from simulmt.text.languages import Language
-from simulmt.text.tokenizers import UnitTokenizer
-from simulmt.text.units import Unit, split_units
+from simulmt.text.tokenizers import Boundary, UnitTokenizer
+from simulmt.text.events import Unit
+from simulmt.text.units import split_units
 
 FULL = 0
 """The k that stands for whole segments."""
@@ -86,6 +88,23 @@ def join_texts(first: str, second: str, language: Language) -> str:
     return first + ("" if language.unit == "char" else " ") + second
 
 
+def peeking(
+    segment: GroupedSegment, head: int, target: Sequence[Sequence[int]], reads: Sequence[int]
+) -> GroupedSegment:
+    """Return the segment with the last token of each unit seeing no more than the unit's other tokens.
+
+    Where tokens mark the start of units, a decoder learns that unit i is over from the first token of the next one, which
+    it predicts before it READs, then drops and predicts again. This is that first prediction; without it a model that is
+    trained for one k only is never asked this question.
+    """
+    seen = list(segment.reads)
+    last = head - 1
+    for unit, read in zip(target, reads, strict=False):
+        last += len(unit)
+        seen[last] = read
+    return replace(segment, reads=seen)
+
+
 @dataclass(frozen=True)
 class ExampleMaker:
     """Lays out pairs for one model and language pair."""
@@ -111,9 +130,12 @@ class ExampleMaker:
         lengths = (sum(map(len, self.source_units(source))), sum(map(len, self.target_units(target))))
         return lengths if min(lengths) > 0 else None
 
-    def make(self, source: str, target: str, k: int, noisy: bool = False) -> GroupedSegment:
-        """Lay out one pair for wait-k, with the source as captions have it if `noisy`."""
+    def make(self, source: str, target: str, k: int, *, noisy: bool = False, peek: bool = False) -> GroupedSegment:
+        """Lay out one pair for wait-k, with the source as captions have it if `noisy`; `peek` as in `peeking`."""
         source_units = self.source_units(caption_noise(source) if noisy else source)
         target_units = self.target_units(target)
         reads = wait_k_reads(k, len(source_units), len(target_units))
-        return grouped_segment(self.frame, source_units, target_units, reads)
+        segment = grouped_segment(self.frame, source_units, target_units, reads)
+        if peek and self.tokenizer.boundary is Boundary.PREFIX:
+            return peeking(segment, len(self.frame.target_head), target_units, reads)
+        return segment

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from simulmt.errors import SimulmtError
-from simulmt.model.catalog import Card, find
-from simulmt.model.loading import SENTENCEPIECE, Options, Translator, fingerprint, load, locate
+from simulmt.model.catalog import Card, find, locate
+from simulmt.model.loading import SENTENCEPIECE, Options, Translator, fingerprint, load
 from simulmt.training.adapters import LoraOptions, add_adapter, save_adapter
 from simulmt.training.data import read_data
 from simulmt.training.runs import RunOptions, Subject, execute

@@ -61,6 +61,12 @@ def batch_loss(objective: nn.Module, model: Any, batch: Batch, smoothing: float)
     return loss
 
 
+def recompute_activations(model: Any) -> None:
+    """Let layers compute their activations again in the backward pass instead of keeping them (gradient checkpointing)."""
+    enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
+    enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+
+
 def autocast(device: torch.device, bfloat16: bool) -> AbstractContextManager[Any]:
     """Return the context in which matrix products are computed in bfloat16, or one that changes nothing."""
     return torch.autocast(device.type, torch.bfloat16) if bfloat16 else nullcontext()

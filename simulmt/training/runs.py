@@ -18,6 +18,7 @@ from simulmt.training.corpus import Corpus
 from simulmt.training.data import DataOptions, Prepared, pad_token, prepare
 from simulmt.training.estimate import Estimate, estimate
 from simulmt.training.examples import ExampleMaker
+from simulmt.training.objective import recompute_activations
 from simulmt.training.progress import Display, TrainingLog, clock
 from simulmt.training.quality import bleu_by_lag
 from simulmt.training.results import publish, versions, write_cards
@@ -78,9 +79,7 @@ def execute(options: RunOptions, subject: Subject, corpus: Corpus, report: DataR
     prepared = _prepare(options, subject, corpus, report, workers, display)
     model = subject.model
     if options.gradient_checkpointing:
-        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
-        if hasattr(model, "enable_input_require_grads"):
-            model.enable_input_require_grads()
+        recompute_activations(model)
     trainer_options = replace(options.trainer, valid_every=options.trainer.valid_every if prepared.valid else 0)
     identity = subject.identity | {
         "data": corpus.digest,

@@ -154,12 +154,18 @@ def test_target_language_decides_tokenizer_and_unit(files: Path, capsys: pytest.
     assert values["counts"]["hypothesis_units"] == 9
 
 
+def test_source_language_decides_the_units_read(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write("zh", "我们今天去公园散步吧")
+    values = record(capsys, "hyp", "ref", "--source", "zh", "--k", "3", "--from", "zh")
+    assert values["AL"] == pytest.approx(3.0)
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["hyp", "ref3"], 1, "hyp has 1 lines but ref3 has 3 lines"),
-        (["k3.log", "ref"], 1, "k3.log has 3 segments but ref has 1 lines"),
-        (["hyp", "ref", "--source", "ref3", "--k", "3"], 1, "hyp has 1 lines but ref3 has 3 lines"),
+        (["hyp", "ref3"], 1, "hyp has 1 line but ref3 has 3 lines"),
+        (["k3.log", "ref"], 1, "k3.log has 3 segments but ref has 1 line;"),
+        (["hyp", "ref", "--source", "ref3", "--k", "3"], 1, "hyp has 1 line but ref3 has 3 lines"),
         (["nowhere", "ref"], 1, "nowhere cannot be read: No such file or directory"),
         (["empty", "ref"], 1, "empty holds no segments"),
         (["hyp"], 2, "plain text needs REF"),

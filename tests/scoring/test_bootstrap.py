@@ -67,3 +67,9 @@ def test_other_segments_cannot_be_paired() -> None:
     shorter = score_instances([Instance(0, "a", [1], [], 1, None, "a")])
     with pytest.raises(SimulmtError, match="s1 has 40 segments, hypothesis has 1"):
         paired_bootstrap(system(1, 0.1), shorter)
+
+
+def test_other_references_cannot_be_paired() -> None:
+    first, second = (score_instances([Instance(0, "a", [1], [], 1, None, text)]) for text in ("a", "b"))
+    with pytest.raises(SimulmtError, match="not scored against the same references"):
+        paired_bootstrap(first, second)

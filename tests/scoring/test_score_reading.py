@@ -104,3 +104,8 @@ def test_references_of_a_cut_log_go_by_index() -> None:
 def test_other_counts_are_an_error_with_both(data: bytes) -> None:
     with pytest.raises(SimulmtError, match=r"hyp has 2 (lines|segments) but ref has 3 lines"):
         match_references(parse_hypotheses(data, "hyp"), [["a", "b", "c"]], ["ref"])
+
+
+def test_log_that_was_finished_out_of_order_is_sorted() -> None:
+    read = parse_hypotheses((log_line(2) + "\n" + log_line(0) + "\n" + log_line(1) + "\n").encode(), "out.log")
+    assert [instance.index for instance in read.instances or ()] == [0, 1, 2]

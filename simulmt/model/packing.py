@@ -1,0 +1,133 @@
+"""A decoder for many streams that pads nothing but attention.
+
+Rows of one step have different numbers of tokens. The layers that cost most, the linear ones, treat each token by itself,
+so here all tokens of a step go through the model as one row of N, and are laid out as [b, q] for attention only.
+The model stays as it is: attention is a function that transformers lets one register, and this one behaves as its `sdpa`
+outside of a packed step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import AttentionInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+from simulmt.model.cache import GroupCache
+from simulmt.model.decoder import Decoder
+from simulmt.model.layout import EMPTY, step_mask
+from simulmt.model.writer import Request
+
+IMPLEMENTATION = "simulmt_packed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Pack:
+    """Where the N tokens of a step stand in [b, q]; those of a row follow one another."""
+
+    real: Tensor  # [b, q] bool, False for padding
+    mask: Tensor  # [b, 1, q, extent] bool
+
+
+_present: ContextVar[_Pack | None] = ContextVar("packed step", default=None)
+
+
+def packed_attention(
+    module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **kwargs: Any
+) -> tuple[Tensor, None]:
+    """Attention as transformers calls it; in a packed step of N tokens over b rows of the cache.
+
+    Args:
+        module: the attention layer.
+        query: [1, heads, N, size].
+        key, value: [b, key heads, extent, size].
+        attention_mask: not looked at, the step has its own.
+        kwargs: scaling and the like.
+
+    Returns:
+        [1, N, heads, size], and None for the weights.
+    """
+    pack = _present.get()
+    if pack is None:
+        output, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **kwargs)
+        return output, None
+    b, q = pack.real.shape
+    padded = query.new_zeros(b, q, query.shape[1], query.shape[3])
+    padded[pack.real] = query[0].transpose(0, 1)  # [N, heads, size]
+    output, _ = sdpa_attention_forward(module, padded.transpose(1, 2), key, value, pack.mask, **kwargs)
+    return output[pack.real].unsqueeze(0), None
+
+
+class PackedCache(GroupCache):
+    """A GroupCache whose layers are given the states of a packed step."""
+
+    _token_rows: Tensor
+
+    def place_packed(self, rows: Tensor, where: Tensor, groups: Tensor, lengths: Tensor, real: Tensor) -> None:
+        """Say where the next step's tokens go: as `place`, with `real` [b, q] telling tokens from padding."""
+        self.place(rows, where, groups, lengths)
+        self._token_rows = self._rows[:, None].expand_as(real)[real]  # [N]
+        self._where = where[real]  # [N]
+
+    def store(self, buffer: Tensor, states: Tensor) -> Tensor:
+        """Write the step's [1, heads, N, size]; return the rows' slots, [b, heads, extent, size]."""
+        buffer[self._token_rows, :, self._where] = states[0].transpose(0, 1)
+        return self._view(buffer[:, :, : self.extent])
+
+
+@dataclass
+class PackedDecoder(Decoder):
+    """A Decoder whose steps are packed; for models that `can_pack`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        config = self.model.config.get_text_config()
+        self.cache: PackedCache = PackedCache(config.num_hidden_layers, self.rows, self.device)
+        AttentionInterface.register(IMPLEMENTATION, packed_attention)
+
+    @torch.inference_mode()
+    def logits(self, requests: Sequence[Request], rows: Sequence[int] | None = None) -> Tensor:
+        """As Decoder.logits: [b, V] float32."""
+        batch = self._batch(requests, range(len(requests)) if rows is None else rows)
+        real = batch.groups != EMPTY
+        self.cache.place_packed(batch.rows, batch.where, batch.groups, batch.lengths, real)
+        self._check_window()
+        mask = step_mask(self.cache.placed_groups(), batch.lengths.to(self.device), batch.groups, batch.where)
+        last = real.sum(1).cumsum(0) - 1  # [b], the place of each row's last token among the N
+        with _packed(self.model, _Pack(real, mask)):
+            output = self.model(
+                input_ids=batch.tokens[real][None],
+                position_ids=batch.positions[real][None],
+                attention_mask=mask,
+                use_cache=True,
+                logits_to_keep=last,
+                **{self._cache_name: self.cache},
+            )
+        self._count(requests)
+        scores: Tensor = output.logits[0].float()
+        return scores
+
+
+@contextmanager
+def _packed(model: Any, pack: _Pack) -> Iterator[None]:
+    """Let the model's attention be `packed_attention` with `pack`."""
+    before = model.config._attn_implementation
+    model.set_attn_implementation(IMPLEMENTATION)
+    token = _present.set(pack)
+    try:
+        yield
+    finally:
+        _present.reset(token)
+        model.set_attn_implementation(before)
+
+
+def can_pack(model: Any) -> bool:
+    """Return True if the model's attention can be a registered function: those of transformers that use `sdpa`."""
+    text = model.config.get_text_config()
+    return text._attn_implementation == "sdpa" and type(model).__module__.startswith("transformers.models.")

@@ -1,0 +1,286 @@
+"""`simulmt translate` as people use it: real processes, real pipes, a pseudo-terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from families import tiny_model, tiny_own_model
+
+TALK = "Last year I showed these two slides. The cat, which is sleeping, is black. Thank you."
+COMMAND = [sys.executable, "-m", "simulmt", "translate"]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tiny_own_model(tmp_path_factory.mktemp("tiny") / "tiny-en-de"))
+
+
+def run(*options: str, text: bytes | str = TALK, model: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run `simulmt translate` on `text`; output is decoded with surrogates for what is not UTF-8."""
+    data = text.encode() if isinstance(text, str) else text
+    model_options = ["--model", model] if model else []
+    done = subprocess.run([*COMMAND, *model_options, *options], input=data, capture_output=True, timeout=200)
+    return subprocess.CompletedProcess(
+        done.args, done.returncode, done.stdout.decode(errors="surrogateescape"), done.stderr.decode(errors="replace")
+    )
+
+
+def log_of(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def words_read(path: Path) -> str:
+    return " ".join(str(record["source"]) for record in log_of(path))
+
+
+def read_until(descriptor: int, wanted: int, seconds: float) -> bytes:
+    """Read until `wanted` bytes came or the time is over."""
+    data, end = b"", time.monotonic() + seconds
+    while len(data) < wanted and time.monotonic() < end:
+        if select.select([descriptor], [], [], 0.1)[0]:
+            piece = os.read(descriptor, 4096)
+            if not piece:
+                break
+            data += piece
+    return data
+
+
+class TestTimeliness:
+    def test_first_word_comes_before_the_last_is_read(self) -> None:
+        process = subprocess.Popen([*COMMAND, "--k", "3"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(b"one two three four five six ")
+        early = read_until(process.stdout.fileno(), 1, 60)
+        assert early.strip()
+        process.stdin.write(b"seven.\n")
+        process.stdin.close()
+        rest = process.stdout.read()
+        assert process.wait(60) == 0
+        assert (early + rest).endswith(b"\n")
+
+    def test_same_through_a_pseudo_terminal(self) -> None:
+        parent, child = pty.openpty()
+        process = subprocess.Popen(
+            [*COMMAND, "--k", "3", "--display", "off"], stdin=subprocess.PIPE, stdout=child, stderr=subprocess.PIPE, bufsize=0
+        )
+        assert process.stdin is not None
+        os.close(child)
+        process.stdin.write(b"one two three four five six ")
+        assert read_until(parent, 1, 60).strip()
+        process.stdin.write(b"seven.\n")
+        process.stdin.close()
+        assert process.wait(60) == 0
+        os.close(parent)
+
+    def test_a_finished_line_is_never_held_back(self) -> None:
+        process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(b"Thank you.\n")
+        output = b""
+        while not output.endswith(b"\n"):
+            piece = read_until(process.stdout.fileno(), 1, 60)
+            assert piece
+            output += piece
+        process.stdin.close()
+        assert process.wait(60) == 0
+
+    def test_idle_ends_the_segment(self) -> None:
+        process = subprocess.Popen(
+            [*COMMAND, "--idle", "0.3", "--k", "9"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        )
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(b"I see your cat ")
+        assert read_until(process.stdout.fileno(), 1, 60).strip()
+        process.stdin.close()
+        assert process.wait(60) == 0
+
+
+class TestResult:
+    def test_real_sentences(self, tmp_path: Path) -> None:
+        log = tmp_path / "talk.log"
+        done = run("--k", "3", "--to", "de", "--log", str(log))
+        assert done.returncode == 0
+        lines = done.stdout.splitlines()
+        assert len(lines) == 3
+        assert "Katze" in lines[1]
+        assert "schwarz" in lines[1]
+        assert lines[2].startswith("Danke")
+        assert not any(mark in done.stdout for mark in ("▁", "</s>", "<|", "<eos>"))
+        records = log_of(log)
+        assert [record["prediction"] for record in records] == lines
+        assert words_read(log) == TALK
+        assert records[1]["delays"][:6] == [3, 4, 5, 6, 7, 7]  # type: ignore[index]
+        for record in records:
+            assert len(record["delays"]) == len(record["elapsed"]) == record["prediction_length"]  # type: ignore[arg-type]
+        assert "3 segments, 16 words read" in done.stderr
+        assert "AL" in done.stderr
+
+    def test_short_sentences_are_translated_in_full(self) -> None:
+        done = run("--k", "5", text="Thank you.\nYes.\n\nNo.")
+        assert [bool(line.strip()) for line in done.stdout.splitlines()] == [True] * 3
+
+    def test_wait_k_does_not_depend_on_how_the_words_come(self, tmp_path: Path) -> None:
+        fast = run("--k", "3", "--log", str(tmp_path / "fast"))
+        slow = run("--k", "3", "--log", str(tmp_path / "slow"), "--pace", "1200")
+        assert fast.stdout == slow.stdout
+        assert [r["delays"] for r in log_of(tmp_path / "fast")] == [r["delays"] for r in log_of(tmp_path / "slow")]
+        assert "real-time factor" in run("--k", "3", "--pace", "600").stderr
+
+    def test_jsonl(self, tiny: str) -> None:
+        records = [json.loads(line) for line in run("--format", "jsonl", model=tiny).stdout.splitlines()]
+        words = [record for record in records if record["type"] == "word"]
+        ends = [record for record in records if record["type"] == "segment"]
+        assert {"text", "segment", "index", "delay", "arrival_ms", "emission_ms"} <= words[0].keys()
+        assert [end["segment"] for end in ends] == list(range(len(ends)))
+        assert " ".join(end["source"] for end in ends) == TALK
+
+    def test_vtt(self) -> None:
+        done = run("--format", "vtt")
+        assert done.stdout.startswith("WEBVTT\n\n")
+        assert done.stdout.count("-->") >= 3
+
+    def test_dry_run_says_what_would_run(self, tiny: str) -> None:
+        done = run("--dry-run", "--k", "7", "--catchup", "0.2", model=tiny)
+        assert done.returncode == 0
+        assert "wait-k(k=7,catchup=0.2)" in done.stdout
+        assert "English → German" in done.stdout
+
+    def test_display_off_is_silent(self, tiny: str) -> None:
+        assert run("--display", "off", model=tiny).stderr == ""
+
+
+BAD_INPUTS = {
+    "empty": b"",
+    "only white space": b" \n\t\r\n ",
+    "no final newline": b"one two",
+    "invalid bytes": b"one \xff\xfe two \xc3",
+    "byte order mark": b"\xef\xbb\xbfone two",
+    "crlf": b"one two\r\nthree four\r\n",
+    "nul and control": b"o\x00ne t\x07wo \x1b three",
+    "zero width": "one\u200b two \u200b three".encode(),
+    "tabs": b"one\ttwo\t\tthree",
+    "emoji and cjk": "名字 😀 word".encode(),
+    "long word": b"a" * 10_000 + b" end",
+    "no punctuation": b"word " * 200,
+}
+
+
+@pytest.mark.parametrize("name", BAD_INPUTS)
+def test_no_input_is_too_odd(name: str, tiny: str, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    done = run("--log", str(log), text=BAD_INPUTS[name], model=tiny)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    text = BAD_INPUTS[name].decode("utf-8-sig", errors="replace")
+    for character in "\x00\x07\x1b\u200b":
+        text = text.replace(character, "")
+    read = words_read(log) if log.exists() else ""
+    assert read.replace(" ", "") == "".join(text.split())
+    if name == "invalid bytes":
+        assert "not UTF-8" in done.stderr
+
+
+class TestEnds:
+    def test_a_reader_that_closes_early(self, tiny: str) -> None:
+        shell = f"yes 'one two three.' | head -2000 | {' '.join(COMMAND)} --model {tiny} | head -1"
+        done = subprocess.run(["bash", "-c", f"set -o pipefail; {shell}"], capture_output=True, timeout=100, text=True)
+        assert done.stdout.count("\n") == 1
+        assert "Traceback" not in done.stderr
+        assert "Broken" not in done.stderr
+
+    @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    def test_interrupt_ends_the_sentence(self, number: int, status: int) -> None:
+        process = subprocess.Popen(
+            [*COMMAND, "--k", "3"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+        )
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        process.stdin.write(b"I see your cat in ")
+        early = read_until(process.stdout.fileno(), 1, 60)
+        process.send_signal(number)
+        rest = process.stdout.read()
+        assert process.wait(60) == status
+        assert (early + rest).endswith(b"\n")
+        errors = process.stderr.read().decode()
+        assert "1 segment, 5 words read" in errors
+        assert "Traceback" not in errors
+
+
+def bad_adapter(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "adapter_config.json").write_text('{"peft_type": "LORA", "r": 4, "target_modules": ["q_proj"]}')
+    return folder
+
+
+WRONG_USAGE = [
+    (["--to", "klingonish"], 2, "klingonish"),
+    (["--to", "fr"], 2, "en→de"),
+    (["--k", "0"], 2, "k must be at least 1"),
+    (["--k", "many"], 2, "many"),
+    (["--catchup", "1.5"], 2, "catchup"),
+    (["--policy", "telepathy"], 2, "telepathy"),
+    (["--model", "./no-such-folder"], 1, "no-such-folder"),
+    (["no-such-file.txt"], 1, "no-such-file.txt"),
+]
+
+
+@pytest.mark.parametrize(("options", "status", "words"), WRONG_USAGE, ids=lambda value: str(value))
+def test_wrong_usage_is_one_line(options: list[str], status: int, words: str) -> None:
+    done = run(*options)
+    assert done.returncode == status
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[str]]]:
+    import torch
+
+    root = tmp_path_factory.mktemp("broken")
+    good = tiny_model("llama", root / "good")
+    pickle = tiny_model("llama", root / "pickle")
+    (pickle / "model.safetensors").unlink()
+    torch.save({}, pickle / "pytorch_model.bin")
+    cut = tiny_own_model(root / "cut")
+    data = (cut / "model.safetensors").read_bytes()
+    (cut / "model.safetensors").write_bytes(data[: len(data) // 2])
+    empty = root / "empty"
+    empty.mkdir()
+    languages = ["--from", "en", "--to", "de"]
+    yield {
+        "pickle": ["--model", str(pickle), *languages],
+        "cut": ["--model", str(cut)],
+        "empty folder": ["--model", str(empty), *languages],
+        "adapter without weights": ["--model", str(good), "--adapter", str(bad_adapter(root / "adapter")), *languages],
+        "adapter that is none": ["--model", str(good), "--adapter", str(empty), *languages],
+        "no language": ["--model", str(good)],
+    }
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("pickle", "pickle"),
+        ("cut", "cannot be loaded"),
+        ("empty folder", "config.json"),
+        ("adapter without weights", "adapter"),
+        ("adapter that is none", "adapter_config.json"),
+        ("no language", "--to"),
+    ],
+)
+def test_broken_models_are_one_line(broken: dict[str, list[str]], case: str, words: str) -> None:
+    done = run(*broken[case])
+    assert done.returncode == (2 if case == "no language" else 1), done.stderr
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    assert any(line.startswith("simulmt: ") and words in line for line in lines), done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,78 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulmt.errors import SimulmtError
+from simulmt.training.corpus import Corpus, read_corpus, split_by_file, split_by_share
+from simulmt.training.sources import DataFile, DataReport, Problem
+
+
+def corpus_of(folder: Path, pairs: list[tuple[str, str]], report: DataReport | None = None) -> Corpus:
+    path = folder / "pairs.tsv"
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
+    return read_corpus([DataFile(path)], report or DataReport(), folder)
+
+
+def by_words(source: str, target: str) -> tuple[int, int]:
+    return len(source.split()), len(target.split())
+
+
+def test_any_pair_can_be_read(tmp_path: Path) -> None:
+    pairs = [(f"source {n} ä", f"target {n} 猫") for n in range(3000)]
+    report = DataReport()
+    corpus = corpus_of(tmp_path, pairs, report)
+    assert len(corpus) == report.pairs == 3000
+    assert [corpus.pair(n) for n in (2999, 0, 1500)] == [pairs[2999], pairs[0], pairs[1500]]
+    assert [path.name for path in tmp_path.iterdir()] == ["pairs.tsv"]  # the buffer has no name
+
+
+def test_digest_is_of_the_pairs_not_of_the_files(tmp_path: Path) -> None:
+    one = corpus_of(tmp_path, [("a", "b")])
+    (tmp_path / "x.tsv").write_bytes(b"\na\tb\r\n")
+    assert read_corpus([DataFile(tmp_path / "x.tsv")], DataReport(), tmp_path).digest == one.digest
+    assert corpus_of(tmp_path, [("a", "c")]).digest != one.digest
+
+
+@pytest.mark.parametrize(("content", "match"), [("", "is empty"), ("x\ny\n", "found only: 2 × line without a tab")])
+def test_a_file_without_pairs(tmp_path: Path, content: str, match: str) -> None:
+    (tmp_path / "a.tsv").write_text(content)
+    with pytest.raises(SimulmtError, match=match):
+        read_corpus([DataFile(tmp_path / "a.tsv")], DataReport(), tmp_path)
+
+
+def test_too_long_pairs_are_reported_with_their_place(tmp_path: Path) -> None:
+    report = DataReport()
+    corpus = corpus_of(tmp_path, [("a b", "c"), ("a b c", "d"), ("a", "b c d")], report)
+    corpus.measure(by_words, 2, report)
+    assert corpus.usable.tolist() == [True, False, False]
+    assert report.examples[Problem.TOO_LONG] == [f"{tmp_path / 'pairs.tsv'}:{line}" for line in (2, 3)]
+    with pytest.raises(SimulmtError, match="all 3 pairs are longer than 0 tokens"):
+        corpus.measure(by_words, 0, DataReport())
+
+
+def test_validation_sources_never_train(tmp_path: Path) -> None:
+    corpus = corpus_of(tmp_path, [(f"s{n % 150}", f"t{n}") for n in range(300)])
+    split = split_by_share(corpus, 0.1, seed=3)
+    assert len(split.valid) == 30
+    valid_sources = {source for source, _ in split.valid}
+    assert valid_sources.isdisjoint(source for source, _ in corpus.texts(split.train))
+    assert len(split.train) + len(split.valid) + split.held_out == 300
+    assert split.held_out > 0
+    assert split.valid == split_by_share(corpus, 0.1, seed=3).valid
+    assert split.valid != split_by_share(corpus, 0.1, seed=4).valid
+
+
+def test_a_share_of_few_pairs_is_rounded_down(tmp_path: Path) -> None:
+    split = split_by_share(corpus_of(tmp_path, [(f"s{n}", "t") for n in range(32)]), 0.01, seed=0)
+    assert split.valid == []
+    assert np.array_equal(split.train, np.arange(32))
+
+
+def test_validation_file(tmp_path: Path) -> None:
+    corpus = corpus_of(tmp_path, [("a", "b"), ("c", "d"), ("a", "e")])
+    split = split_by_file(corpus, [("a", "x")])
+    assert split.train.tolist() == [1]
+    assert split.held_out == 2
+    with pytest.raises(SimulmtError, match="every pair's source"):
+        split_by_file(corpus, [("a", "x"), ("c", "x")])
