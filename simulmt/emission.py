@@ -37,15 +37,17 @@ class SegmentEnd:
 
     Attributes:
         instance: its record.
-        reason: why its source ended: one of `events.Reason`, or "cut" when its target was stopped before that.
+        reason: why its source ended, one of `events.Reason`.
         stopped: None, or why its target was cut off: "length" or "repeat".
         emitted: when it ended, in seconds on the stream's clock.
+        truncated: source units too long to be encoded whole.
     """
 
     instance: Instance
     reason: str
     stopped: str | None
     emitted: float
+    truncated: int = 0
 
 
 Output: TypeAlias = Emission | SegmentEnd

@@ -30,9 +30,24 @@ class Segment:
 
     Words may be fed at any time; `advance` reads of them what the policy wants and no more, so what is written does not
     depend on how many words wait.
+
+    Args:
+        translator: the model.
+        policy: when to read and when to write.
+        index: number of the segment.
+        clock: monotonic seconds.
+        whole: never end before `close` was called and every word is read, however long the segment grows. Without it, a
+            segment that holds all the source its model can take ends, and the words it has not read are left over.
     """
 
-    def __init__(self, translator: Translator, policy: Policy, index: int = 0, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self,
+        translator: Translator,
+        policy: Policy,
+        index: int = 0,
+        clock: Clock = time.monotonic,
+        whole: bool = False,
+    ) -> None:
         self.index = index
         self.writer = translator.writer()
         self.words: list[Word] = []
@@ -42,6 +57,7 @@ class Segment:
         self.read = 0
         self.reason: Reason | None = None
         self.stopped: str | None = None
+        self._whole = whole
         self._policy = policy
         self._clock = clock
         self._source_unit = translator.source.unit
@@ -88,8 +104,13 @@ class Segment:
         return self.writer.wants_source or self._policy.action(view) is Action.READ or self.read == 0
 
     def _end_if_all_read(self) -> None:
-        """The end of source is read together with the last unit: it is never a unit of its own."""
-        if self.reason is not None and not self._ended and self.waiting == 0:
+        """The end of source is read together with the last unit: it is never a unit of its own.
+
+        A segment with as many tokens as the model can take ends here too; the stream goes on with the words not read.
+        """
+        if self._ended:
+            return
+        if (self.reason is not None and self.waiting == 0) or (self.writer.full and not self._whole):
             self.writer.end_source()
             self._ended = True
 
@@ -112,8 +133,11 @@ class Segment:
         return Emission(text, self.index, index, self.read, self.words[self.read - 1].arrival, now, space)
 
     def instance(self, start: float | None = None, reference: str | None = None) -> Instance:
-        """Return the record of what was read and written; `start` is when the stream began, on the same clock."""
-        words = self.words[: self.read] if self.stopped else self.words
+        """Return the record of what was read and written; `start` is when the stream began, on the same clock.
+
+        A `whole` segment whose target was cut off counts the words it did not get to read as its source too.
+        """
+        words = self.words if self._whole else self.words[: self.read]
         first = words[0].arrival if words else 0.0
         return Instance(
             index=self.index,
@@ -221,5 +245,6 @@ class Stream:
         self._items.extendleft(reversed(rest))
         self.segment = None
         self.decoder.release(self.row)
-        reason = "cut" if rest or segment.reason is None else segment.reason
-        return [SegmentEnd(segment.instance(self.start), reason, segment.stopped, self.clock())]
+        reason = "length" if rest or segment.reason is None else segment.reason
+        truncated = segment.writer.truncated
+        return [SegmentEnd(segment.instance(self.start), reason, segment.stopped, self.clock(), truncated)]

@@ -71,7 +71,7 @@ _NO_MATPLOTLIB = "no curve.svg and curve.png: they need matplotlib (pip install 
     "--rows",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Sentences decoded at a time.  [default: 48; on a GPU as many as fit, up to 256]",
+    help="Sentences decoded at a time.  [default: 64; on a GPU as many as fit, up to 256]",
 )
 @click.option(
     "--workers",

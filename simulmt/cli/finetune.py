@@ -12,6 +12,7 @@ import click
 from simulmt.cli.options import load_options
 from simulmt.cli.training_options import (
     data_options,
+    is_first_process,
     make_data,
     make_limits,
     make_run,
@@ -37,17 +38,29 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @click.argument("data", nargs=-1, metavar="DATA...")
-@click.option("--base", default="en-de", show_default=True, metavar="MODEL", help="Model to tune: a name, a folder or a "
-              "Hugging Face id.")
+@click.option(
+    "--base",
+    default="en-de",
+    show_default=True,
+    metavar="MODEL",
+    help="Model to tune: a name, a folder or a Hugging Face id.",
+)
 @click.option("--output", default="adapter", show_default=True, metavar="DIR", help="Folder for the result.")
 @click.option("--from", "source", metavar="LANG", help="Source language, where the base has no pair of its own.")
 @click.option("--to", "target", metavar="LANG", help="Target language, likewise.")
 @click.option("--full", is_flag=True, help="Train all weights, not an adapter.")
 @click.option("--rank", type=int, default=32, show_default=True, help="Rank of the adapter (LoRA's r).")
-@click.option("--alpha", type=float, help="Strength of the adapter, which is scaled by alpha / rank. Default: twice the rank.")
+@click.option(
+    "--alpha", type=float, help="Strength of the adapter, which is scaled by alpha / rank. Default: twice the rank."
+)
 @click.option("--dropout", type=float, default=0.0, show_default=True, help="Of the adapter's input.")
-@click.option("--dtype", type=click.Choice(["auto", "float32", "bfloat16", "float16"]), default="auto", show_default=True,
-              help="Number format of the base's weights, where an adapter is trained.")
+@click.option(
+    "--dtype",
+    type=click.Choice(["auto", "float32", "bfloat16", "float16"]),
+    default="auto",
+    show_default=True,
+    help="Number format of the base's weights, where an adapter is trained.",
+)
 @click.option("--trust-remote-code", is_flag=True, help="Run Python code that comes with a hub model.")
 @data_options
 @run_options
@@ -64,26 +77,28 @@ def finetune(context: click.Context, **options: Any) -> int:  # fmt: skip
         with tempfile.TemporaryDirectory(prefix="simulmt-") as folder:
             return _run(options, Path(folder))
     make_data(options, MAX_LENGTH, BATCH_TOKENS)  # wrong options are told before a folder is made
-    open_output(output, resume=options["resume"], overwrite=options["overwrite"])
-    remember(options, output)
+    if is_first_process():
+        open_output(output, resume=options["resume"], overwrite=options["overwrite"])
+        remember(options, output)
     return _run(options, output)
 
 
 def _run(options: dict[str, Any], output: Path) -> int:
-    from simulmt.model.loading import _best_device as best_device
     from simulmt.training import finetuning
     from simulmt.training.adapters import LoraOptions
     from simulmt.training.schedule import Schedule
     from simulmt.training.trainer import TrainerOptions
+    from simulmt.training.workers import find_device
 
     loading = load_options(options["device"], options["dtype"], options["threads"], options["trust_remote_code"])
-    loading = replace(loading, device=loading.device or best_device())
+    device = find_device(loading.device)
+    loading = replace(loading, device=str(device))
     rank = options["rank"]
     lora = None if options["full"] else LoraOptions(rank, options["alpha"] or 2.0 * rank, options["dropout"])
     defaults = TrainerOptions(
         make_limits(options, EPOCHS), Schedule(peak=finetuning.AUTO, warmup=20, decay=0.3), valid_every=100, patience=5
     )
-    trainer = make_trainer(options, defaults, loading.device)
+    trainer = make_trainer(options, defaults, device)
     data = make_data(options, MAX_LENGTH, BATCH_TOKENS)
     run = make_run(options, output, data, trainer)
     return finetuning.finetune(

@@ -12,6 +12,7 @@ import click
 from simulmt.cli.options import load_options
 from simulmt.cli.training_options import (
     data_options,
+    is_first_process,
     make_data,
     make_limits,
     make_run,
@@ -39,12 +40,25 @@ Examples:
 @click.option("--from", "source", metavar="LANG", help="Source language.")
 @click.option("--to", "target", metavar="LANG", help="Target language.")
 @click.option("--output", metavar="DIR", help="Folder for the model. Default: the languages, e.g. en-es.")
-@click.option("--size", type=click.Choice(["tiny", "small", "base"]), default="small", show_default=True,
-              help="About 6, 20 or 57 million weights.")
-@click.option("--vocabulary", type=click.IntRange(min=300), metavar="PIECES", help="Size of the vocabulary. Default: 8,000, "
-              "16,000 or 32,000 by --size.")
-@click.option("--init", metavar="DIR", help="Go on from this model of `simulmt train`, whose shape and vocabulary are kept; "
-              "from before its decay if it has a checkpoint of that.")
+@click.option(
+    "--size",
+    type=click.Choice(["tiny", "small", "base"]),
+    default="small",
+    show_default=True,
+    help="About 6, 20 or 57 million weights.",
+)
+@click.option(
+    "--vocabulary",
+    type=click.IntRange(min=300),
+    metavar="PIECES",
+    help="Size of the vocabulary. Default: 8,000, 16,000 or 32,000 by --size.",
+)
+@click.option(
+    "--init",
+    metavar="DIR",
+    help="Go on from this model of `simulmt train`, whose shape and vocabulary are kept; "
+    "from before its decay if it has a checkpoint of that.",
+)
 @data_options
 @run_options
 @click.pass_context
@@ -64,19 +78,21 @@ def train(context: click.Context, **options: Any) -> int:  # fmt: skip
         with tempfile.TemporaryDirectory(prefix="simulmt-") as folder:
             return _run(options, Path(folder))
     make_data(options, MAX_LENGTH, BATCH_TOKENS)  # wrong options are told before a folder is made
-    open_output(output, resume=options["resume"], overwrite=options["overwrite"])
-    remember(options, output)
+    if is_first_process():
+        open_output(output, resume=options["resume"], overwrite=options["overwrite"])
+        remember(options, output)
     return _run(options, output)
 
 
 def _run(options: dict[str, Any], output: Path) -> int:
-    from simulmt.model.loading import _best_device as best_device
     from simulmt.training import fresh
     from simulmt.training.schedule import Schedule
     from simulmt.training.trainer import TrainerOptions
+    from simulmt.training.workers import find_device
 
     loading = load_options(options["device"], "float32", options["threads"], trust_remote_code=False)
-    loading = replace(loading, device=loading.device or best_device())
+    device = find_device(loading.device)
+    loading = replace(loading, device=str(device))
     defaults = TrainerOptions(
         make_limits(options, EPOCHS),
         Schedule(peak=RATE, warmup=300 if options["init"] is None else 100, decay=0.1),
@@ -84,9 +100,11 @@ def _run(options: dict[str, Any], output: Path) -> int:
         valid_every=500,
         keep_stable=True,
     )
-    trainer = make_trainer(options, defaults, loading.device)
+    trainer = make_trainer(options, defaults, device)
     run = make_run(options, output, make_data(options, MAX_LENGTH, BATCH_TOKENS), trainer)
     init = Path(options["init"]) if options["init"] else None
     return fresh.train(
-        fresh.TrainOptions(options["source"], options["target"], options["size"], options["vocabulary"], init, loading, run)
+        fresh.TrainOptions(
+            options["source"], options["target"], options["size"], options["vocabulary"], init, loading, run
+        )
     )

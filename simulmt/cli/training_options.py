@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -135,6 +136,11 @@ def remember(options: dict[str, Any], output: Path) -> None:
         raise SimulmtError(f"{output / RUN} cannot be written: {error.strerror}") from error
 
 
+def is_first_process() -> bool:
+    """True in the process that makes the output folder; the others of a launcher find it there."""
+    return int(os.environ.get("RANK", "0")) == 0
+
+
 def make_data(options: dict[str, Any], max_length: int, batch_tokens: int) -> DataOptions:
     """Return the data options; `max_length` and `batch_tokens` are the command's defaults."""
     from simulmt.training.batches import Recipe
@@ -144,7 +150,9 @@ def make_data(options: dict[str, Any], max_length: int, batch_tokens: int) -> Da
 
     files = [parse_data_file(text) for text in options["data"]]
     if (options["source_file"] is None) != (options["target_file"] is None):
-        raise UsageError("--source and --target go together", "each names a plain file, line n of one translates line n")
+        raise UsageError(
+            "--source and --target go together", "each names a plain file, line n of one translates line n"
+        )
     if options["source_file"] is not None:
         files.append(DataFile(Path(options["source_file"]), Path(options["target_file"])))
     lags = Lags.parse(options["k"], options["full_share"])
@@ -207,6 +215,4 @@ def make_run(options: dict[str, Any], output: Path, data: DataOptions, trainer: 
     """Return the options of a run."""
     from simulmt.training.runs import RunOptions
 
-    return RunOptions(
-        output, data, trainer, options["resume"], options["gradient_checkpointing"], options["dry_run"]
-    )
+    return RunOptions(output, data, trainer, options["resume"], options["gradient_checkpointing"], options["dry_run"])

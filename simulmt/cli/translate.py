@@ -40,21 +40,55 @@ Examples:
 @click.argument("file", default="-", metavar="[FILE]")
 @model_options
 @policy_options
-@click.option("--segment", type=click.Choice(["auto", "sentence", "line", "none"]), default="auto", show_default=True,
-              help="Where a segment ends: auto is at sentence ends, blank lines, and line ends if the text has one utterance "
-              "a line.")
-@click.option("--max-words", type=click.IntRange(min=8), default=80, show_default=True,
-              help="Longest segment; one that comes near is ended at a comma or conjunction if there is one.")
-@click.option("--idle", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-              help="End the segment when no word came for so long, so that a pause leaves no thought half shown.")
-@click.option("--format", "form", type=click.Choice(["text", "jsonl", "srt", "vtt"]), default="text", show_default=True,
-              help="What is written to stdout.")
-@click.option("--display", type=click.Choice(["auto", "live", "plain", "off"]), default="auto", show_default=True,
-              help="What is shown on stderr: a live panel, a summary at the end, or nothing; auto is live on a terminal.")
-@click.option("--log", "log", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Append an instance log: one JSON object a segment, for `simulmt score`, SimulEval and OmniSTEval.")
-@click.option("--pace", type=click.FloatRange(min=0, min_open=True), metavar="WPM",
-              help="Let the words of a file arrive at this many a minute.")
+@click.option(
+    "--segment",
+    type=click.Choice(["auto", "sentence", "line", "none"]),
+    default="auto",
+    show_default=True,
+    help="Where a segment ends: auto is at sentence ends, blank lines, and line ends if the text has one utterance "
+    "a line.",
+)
+@click.option(
+    "--max-words",
+    type=click.IntRange(min=8),
+    default=80,
+    show_default=True,
+    help="Longest segment; one that comes near is ended at a comma or conjunction if there is one.",
+)
+@click.option(
+    "--idle",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="End the segment when no word came for so long, so that a pause leaves no thought half shown.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "jsonl", "srt", "vtt"]),
+    default="text",
+    show_default=True,
+    help="What is written to stdout.",
+)
+@click.option(
+    "--display",
+    type=click.Choice(["auto", "live", "plain", "off"]),
+    default="auto",
+    show_default=True,
+    help="What is shown on stderr: a live panel, a summary at the end, or nothing; auto is live on a terminal.",
+)
+@click.option(
+    "--log",
+    "log",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Append an instance log: one JSON object a segment, for `simulmt score`, SimulEval and OmniSTEval.",
+)
+@click.option(
+    "--pace",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="WPM",
+    help="Let the words of a file arrive at this many a minute.",
+)
 @click.option("--dry-run", is_flag=True, help="Load everything, say what would run, and stop.")
 def translate(**options: Any) -> int:  # fmt: skip
     """Translate FILE or stdin word by word, while it is being written.

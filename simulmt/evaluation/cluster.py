@@ -14,7 +14,7 @@ from simulmt.evaluation.settings import Setting
 from simulmt.evaluation.workers import MOST_LOSSES
 from simulmt.instance import Instance
 
-_SHARE_ROWS = 48
+_SHARE_ROWS = 64
 
 
 class Cluster:

@@ -23,7 +23,7 @@ from simulmt.text.units import split_units
 
 __all__ = ["DEFAULT_ROWS", "Sentence", "decode", "decode_fitting"]
 
-DEFAULT_ROWS = 48
+DEFAULT_ROWS = 64
 GPU_ROWS = 256
 
 _PASS_COST = {"cpu": 16}
@@ -39,7 +39,7 @@ def decode_fitting(
 
     Args:
         translator, sentences, policy: as for `decode`.
-        rows: the most to try; None takes 48 on a CPU and 256 on a GPU.
+        rows: the most to try; None takes 64 on a CPU and 256 on a GPU.
 
     Raises:
         SimulmtError: the memory does not hold one stream.

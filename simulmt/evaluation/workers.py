@@ -22,7 +22,7 @@ from simulmt.instance import Instance
 MOST_LOSSES = 3
 """How often one share's worker may die before it is taken to be the share's fault."""
 
-_SHARE_ROWS = 48
+_SHARE_ROWS = 64
 
 
 @dataclass(slots=True)

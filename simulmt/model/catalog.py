@@ -68,7 +68,9 @@ class Card:
         """Write the card into `folder`."""
         record = asdict(self)
         record.update(record.pop("extra"))
-        text = json.dumps({key: value for key, value in record.items() if value is not None}, indent=2, ensure_ascii=False)
+        text = json.dumps(
+            {key: value for key, value in record.items() if value is not None}, indent=2, ensure_ascii=False
+        )
         (folder / CARD).write_text(text + "\n", encoding="utf-8")
 
     @property

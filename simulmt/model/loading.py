@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from contextlib import contextmanager
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ import torch
 
 from simulmt.errors import SimulmtError
 from simulmt.model.catalog import Card, card_of, languages_of, locate
-from simulmt.model.decoder import Decoder
+from simulmt.model.decoder import Decoder, attention_window
 from simulmt.model.layout import Frame
 from simulmt.model.prompt import Prompt, hub_prompt
-from simulmt.model.writer import Writer
+from simulmt.model.writer import Limits, Writer
 from simulmt.text.languages import Language
 from simulmt.text.tokenizers import HubTokenizer, SuffixTokenizer, UnitTokenizer
 
@@ -48,9 +49,21 @@ class Translator:
     adapter: str | None
     card: Card
 
+    @cached_property
+    def limits(self) -> Limits:
+        """The usual limits, less where the model's context or attention window is short."""
+        usual = Limits()
+        config = self.model.config.get_text_config()
+        frame = self.prompt.frame
+        room = min(attention_window(config) or 10**6, getattr(config, "max_position_embeddings", None) or 10**6)
+        room -= len(frame.source_head) + len(frame.source_end) + len(frame.target_head) + usual.extra
+        # A target may have `per_source` tokens for each source token; one more unit may come before the limit is seen.
+        source = max(1, min(usual.source, room // (usual.per_source + 2)))
+        return replace(usual, source=source, unit=min(usual.unit, source))
+
     def writer(self) -> Writer:
         """Return a Writer for one segment."""
-        return Writer(self.prompt.frame, self.tokenizer, self.prompt.stops)
+        return Writer(self.prompt.frame, self.tokenizer, self.prompt.stops, self.limits)
 
     def decoder(self, rows: int = 1) -> Decoder:
         """Return a decoder for up to `rows` streams."""
@@ -73,7 +86,11 @@ class Options:
 
 
 def load(
-    name: str, source: str | None = None, target: str | None = None, adapter: str | None = None, options: Options | None = None
+    name: str,
+    source: str | None = None,
+    target: str | None = None,
+    adapter: str | None = None,
+    options: Options | None = None,
 ) -> Translator:
     """Load a model by catalog name, folder, GGUF file or hub id.
 
@@ -105,6 +122,7 @@ def load(
             prompt = hub_prompt(hub, *languages, tokenizer.newlines)
         if adapter is not None:
             model = _with_adapter(model, adapter, name)
+    _store_by_column(model)
     return Translator(model.eval(), tokenizer, prompt, *languages, name, adapter, card)
 
 
@@ -144,6 +162,19 @@ def _quiet() -> None:
 
     logging.disable_progress_bar()
     logging.set_verbosity_error()
+
+
+def _store_by_column(model: Any) -> None:
+    """Store weight matrices that widen by column: the product with one token's vector then takes half the time on a CPU.
+
+    The numbers and shapes stay as they are; only the order in memory changes. Matrices that narrow are faster by row.
+    """
+    if model.device.type != "cpu":
+        return
+    for module in model.modules():
+        weight = getattr(module, "weight", None)
+        if isinstance(module, torch.nn.Linear) and weight.shape[0] >= weight.shape[1]:
+            weight.data = weight.data.t().contiguous().t()
 
 
 def _pretrained_arguments(place: Path | str) -> tuple[str, dict[str, Any]]:

@@ -1,9 +1,9 @@
 """A decoder for many streams that pads nothing but attention.
 
-Rows of one step have different numbers of tokens. The layers that cost most, the linear ones, treat each token by itself,
-so here all tokens of a step go through the model as one row of N, and are laid out as [b, q] for attention only.
-The model stays as it is: attention is a function that transformers lets one register, and this one behaves as its `sdpa`
-outside of a packed step.
+The rows of one step have different numbers of tokens. The layers that cost most, the linear ones, treat each token by
+itself, so here all tokens of a step go through the model as one row of N, laid out as [b, q] for attention only. The
+model stays as it is: attention is a function that transformers lets one register, and outside of a packed step this one
+behaves as its `sdpa`.
 """
 
 from __future__ import annotations

@@ -53,10 +53,18 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a target is taken to have run away: more tokens than `per_source` × source tokens + `extra`."""
+    """What keeps a segment within bounds.
+
+    Attributes:
+        per_source, extra: a target has run away when it has more tokens than `per_source` × source tokens + `extra`.
+        unit: tokens of one source unit that are encoded; the rest of a longer one means nothing to a model.
+        source: source tokens from which on a segment should end, so that it stays within what the model was made for.
+    """
 
     per_source: int = 3
     extra: int = 20
+    unit: int = 100
+    source: int = 400
 
 
 class Writer:
@@ -70,6 +78,7 @@ class Writer:
         target_reads: source units read when each of `target`'s successors was predicted; the head's last token first.
         source_tokens: tokens of the source units read so far.
         forwarded: tokens forwarded so far, repeated ones counted again.
+        truncated: source units of which only the beginning was encoded.
     """
 
     def __init__(
@@ -86,6 +95,7 @@ class Writer:
         self.target_reads: list[int] = []
         self.source_tokens = 0
         self.forwarded = 0
+        self.truncated = 0
         self._pending: list[int] = list(frame.source_head)
         self._last: tuple[int, ...] = frame.target_head
         self._sent_source = 0
@@ -97,14 +107,21 @@ class Writer:
 
     # Source
 
-    def read(self, unit: str) -> bool:
-        """Append a source unit; False if no token of it could be encoded (it counts as read all the same)."""
+    def read(self, unit: str) -> None:
+        """Append a source unit. It counts as read even if there is no token for any of it."""
         tokens = self.tokenizer.encode(unit, first=self._read == 0)
+        if len(tokens) > self.limits.unit:
+            self.truncated += 1
+            tokens = tokens[: self.limits.unit]
         self._pending += tokens
         self.source_tokens += len(tokens)
         self._read += 1
         self.wants_source = False
-        return bool(tokens)
+
+    @property
+    def full(self) -> bool:
+        """True when the segment has as much source as it should have."""
+        return self.source_tokens >= self.limits.source
 
     def end_source(self) -> None:
         """Append the end of source."""

@@ -50,6 +50,7 @@ class Statistics:
         segments, read, written: finished segments, their source units, all target units.
         compute: ms from the moment a unit could be written (its last source unit there, its predecessor out) until it was.
         reasons: how often each reason ended a segment. stopped: how often each reason cut a target off.
+        empty: segments without a translation. truncated: source words too long to be encoded whole.
     """
 
     segments: int = 0
@@ -59,6 +60,7 @@ class Statistics:
     reasons: Counter[str] = field(default_factory=Counter)
     stopped: Counter[str] = field(default_factory=Counter)
     empty: int = 0
+    truncated: int = 0
     first_arrival: float | None = None
     last_emitted: float | None = None
     _sums: dict[str, float] = field(default_factory=lambda: {"AL": 0.0, "LAAL": 0.0, "DAL": 0.0})
@@ -77,6 +79,7 @@ class Statistics:
         self.segments += 1
         self.read += int(instance.source_length)
         self.reasons[segment.reason] += 1
+        self.truncated += segment.truncated
         if segment.stopped:
             self.stopped[segment.stopped] += 1
         if not instance.delays:

@@ -41,6 +41,8 @@ def summary(statistics: Statistics, oddities: Mapping[str, int], pace: float | N
     odd = [f"{count} × {_ODD.get(what, what)}" for what, count in oddities.items() if count]
     odd += [f"{count} × segment ended at its longest ({reason})" for reason, count in _forced(statistics)]
     odd += [f"{count} × {_STOPPED[reason]}" for reason, count in sorted(statistics.stopped.items())]
+    if statistics.truncated:
+        odd.append(f"{statistics.truncated} × word of which the model was shown only the beginning")
     if statistics.empty:
         odd.append(f"{statistics.empty} × segment without a translation")
     if odd:
@@ -60,7 +62,11 @@ def _speed(statistics: Statistics, pace: float | None) -> list[str]:
 
 
 def _forced(statistics: Statistics) -> list[tuple[str, int]]:
-    return [(reason, statistics.reasons[reason]) for reason in ("clause", "conjunction", "length") if statistics.reasons[reason]]
+    return [
+        (reason, statistics.reasons[reason])
+        for reason in ("clause", "conjunction", "length")
+        if statistics.reasons[reason]
+    ]
 
 
 def _many(count: int, noun: str) -> str:

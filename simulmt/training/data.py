@@ -12,7 +12,7 @@ from simulmt.errors import SimulmtError, UsageError
 from simulmt.training.batches import Batch, BatchSource, Recipe, collate, shapes
 from simulmt.training.corpus import Corpus, Split, read_corpus, split_by_file, split_by_share
 from simulmt.training.examples import ExampleMaker, Lags
-from simulmt.training.sources import DataFile, DataReport, Keys, read_pairs
+from simulmt.training.sources import DataFile, DataReport, Keys, check_readable, read_pairs
 
 VALID_LAG = 3
 """The k at which the validation loss is measured."""
@@ -85,9 +85,15 @@ class Prepared:
     report: DataReport
 
 
+def check_data(options: DataOptions) -> None:
+    """Raise if a file cannot be read or --valid is wrong: told before anything takes long."""
+    share = options.valid_share
+    for data in [*options.files, *([DataFile(Path(options.valid))] if share is None else [])]:
+        check_readable(data)
+
+
 def read_data(options: DataOptions, folder: Path) -> tuple[Corpus, DataReport]:
     """Read all files; `folder` takes the buffer on disk."""
-    options.valid_share  # noqa: B018 - a wrong --valid is told before long work
     report = DataReport(options.strict)
     return read_corpus(options.files, report, folder, options.keys), report
 

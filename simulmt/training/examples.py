@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from simulmt.errors import UsageError
 from simulmt.model.layout import Frame, GroupedSegment, grouped_segment
+from simulmt.text.events import Unit
 from simulmt.text.languages import Language
 from simulmt.text.tokenizers import Boundary, UnitTokenizer
-from simulmt.text.events import Unit
 from simulmt.text.units import split_units
 
 FULL = 0

@@ -13,10 +13,9 @@ from simulmt.errors import SimulmtError
 from simulmt.model.catalog import Card, find, locate
 from simulmt.model.loading import SENTENCEPIECE, Options, Translator, fingerprint, load
 from simulmt.training.adapters import LoraOptions, add_adapter, save_adapter
-from simulmt.training.data import read_data
+from simulmt.training.data import check_data, read_data
 from simulmt.training.runs import RunOptions, Subject, execute
 from simulmt.training.workers import make_workers
-
 
 AUTO = 0.0
 """A highest learning rate that is yet to be chosen by the size of the base."""
@@ -43,13 +42,16 @@ class FinetuneOptions:
 
 def finetune(options: FinetuneOptions) -> int:
     """Run; return the exit status."""
-    corpus, report = read_data(options.run.data, options.run.output)
-    device = torch.device(options.loading.device) if options.loading.device else None
+    workers = make_workers(torch.device(options.loading.device or "cpu"))
+    workers.wait()  # until the first has made the output folder
+    options.run.output.mkdir(parents=True, exist_ok=True)
+    check_data(options.run.data)
+    options = replace(options, loading=replace(options.loading, device=str(workers.device)))
     translator = load_base(options)
-    workers = make_workers(device or torch.device(translator.model.device))
+    corpus, report = read_data(options.run.data, options.run.output)
     torch.manual_seed(options.run.data.seed)
     run = with_rate(options.run, translator.model, adapter=options.lora is not None)
-    subject = tuned_subject(options, replace(translator, model=translator.model.to(workers.device)))
+    subject = tuned_subject(options, translator)
     try:
         return execute(run, subject, corpus, report, workers)
     finally:

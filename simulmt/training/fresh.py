@@ -19,8 +19,9 @@ from simulmt.text.languages import parse
 from simulmt.text.tokenizers import SuffixTokenizer
 from simulmt.training.checkpoint import STABLE
 from simulmt.training.corpus import Corpus
-from simulmt.training.data import read_data
-from simulmt.training.runs import CHECKPOINTS, RunOptions, Subject, execute
+from simulmt.training.data import check_data, read_data
+from simulmt.training.results import CHECKPOINTS
+from simulmt.training.runs import RunOptions, Subject, execute
 from simulmt.training.workers import Workers, make_workers
 
 UNKNOWN, BEGIN, END, PAD = 0, 1, 2, 3
@@ -72,10 +73,13 @@ class TrainOptions:
 
 def train(options: TrainOptions) -> int:
     """Run; return the exit status."""
-    parse(options.source), parse(options.target)
+    for language in (options.source, options.target):
+        parse(language)
+    check_data(options.run.data)
+    workers = make_workers(torch.device(options.loading.device or "cpu"))
+    workers.wait()  # until the first has made the output folder
+    options.run.output.mkdir(parents=True, exist_ok=True)
     corpus, report = read_data(options.run.data, options.run.output)
-    device = torch.device(options.loading.device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    workers = make_workers(device)
     torch.manual_seed(options.run.data.seed)
     try:
         translator = _onwards(options) if options.init is not None else _from_nothing(options, corpus, workers)
@@ -174,7 +178,8 @@ def train_vocabulary(corpus: Corpus, pieces: int, seed: int) -> bytes:
 
 def _subject(options: TrainOptions, translator: Translator) -> Subject:
     source, target, output = translator.source, translator.target, options.run.output
-    card = Card(source.code, target.code, translator.card.phi, extra={"layout": "group", "size": options.size})
+    size = options.size if options.init is None else translator.card.extra.get("size")
+    card = Card(source.code, target.code, translator.card.phi, extra={"layout": "group", "size": size})
     identity = {"base": str(options.init or options.size), "source": source.code, "target": target.code}
     stable = options.init / CHECKPOINTS / STABLE if options.init is not None else None
     return Subject(

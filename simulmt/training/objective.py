@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -63,8 +64,9 @@ def batch_loss(objective: nn.Module, model: Any, batch: Batch, smoothing: float)
 
 def recompute_activations(model: Any) -> None:
     """Let layers compute their activations again in the backward pass instead of keeping them (gradient checkpointing)."""
-    enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
-    enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # the newer name is not in all versions
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
 
 
 def autocast(device: torch.device, bfloat16: bool) -> AbstractContextManager[Any]:

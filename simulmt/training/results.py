@@ -13,6 +13,7 @@ from simulmt import __version__
 from simulmt.errors import SimulmtError, UsageError
 from simulmt.model.catalog import CARD, Card
 
+CHECKPOINTS = "checkpoints"
 RUN = "run.json"
 """The options of the run, so that `--resume` needs none of them again."""
 
@@ -27,7 +28,7 @@ def open_output(folder: Path, *, resume: bool, overwrite: bool) -> None:
     try:
         if overwrite and _is_run(folder):
             shutil.rmtree(folder)
-        occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+        occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not _has_begun_only(folder)
         if occupied and not (resume or overwrite):
             raise UsageError(f"{folder} is not empty", "--resume goes on with its run, --overwrite begins anew")
         if occupied and not _is_run(folder):
@@ -43,6 +44,11 @@ def _is_run(folder: Path) -> bool:
     return (folder / RUN).exists()
 
 
+def _has_begun_only(folder: Path) -> bool:
+    """True for a run that has saved nothing yet: its command failed early, and a corrected one may take its place."""
+    return _is_run(folder) and not (folder / CARD).exists() and not (folder / CHECKPOINTS).exists()
+
+
 def publish(folder: Path, write: Callable[[Path], None]) -> None:
     """Let `write` fill a temporary folder, then move its files into `folder`: there are whole results or none.
 
@@ -55,6 +61,7 @@ def publish(folder: Path, write: Callable[[Path], None]) -> None:
         temporary.mkdir(parents=True)
         write(temporary)
         for path in sorted(temporary.iterdir()):
+            path.chmod(0o644)  # some writers make files that only their owner can read
             os.replace(path, folder / path.name)
         temporary.rmdir()
     except OSError as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 
 from simulmt.live import Interrupt
 from simulmt.model.catalog import Card
@@ -21,12 +22,11 @@ from simulmt.training.examples import ExampleMaker
 from simulmt.training.objective import recompute_activations
 from simulmt.training.progress import Display, TrainingLog, clock
 from simulmt.training.quality import bleu_by_lag
-from simulmt.training.results import publish, versions, write_cards
+from simulmt.training.results import CHECKPOINTS, publish, versions, write_cards
 from simulmt.training.sources import DataReport
 from simulmt.training.trainer import Trainer, TrainerOptions
 from simulmt.training.workers import Workers
 
-CHECKPOINTS = "checkpoints"
 SCORED = 200
 """Validation pairs that are translated for BLEU."""
 
@@ -75,6 +75,7 @@ class Subject:
 
 def execute(options: RunOptions, subject: Subject, corpus: Corpus, report: DataReport, workers: Workers) -> int:
     """Train `subject` and leave the result in `options.output`; return the exit status, 128 + signal if interrupted."""
+    transformers.utils.logging.disable_progress_bar()
     display = Display(quiet=not workers.main)
     prepared = _prepare(options, subject, corpus, report, workers, display)
     model = subject.model

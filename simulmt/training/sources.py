@@ -153,6 +153,13 @@ def read_pairs(data: DataFile, report: DataReport, keys: Keys = Keys()) -> Itera
             yield RawPair(data.path, number, " ".join(source.split()), " ".join(target.split()))
 
 
+def check_readable(data: DataFile) -> None:
+    """Raise SimulmtError if a file is not there or cannot be read: told before anything takes long."""
+    for path in (data.path, data.target_path):
+        if path is not None:
+            next(_raw_lines(path), None)
+
+
 def _read_parallel(source_path: Path, target_path: Path, report: DataReport) -> Iterator[RawPair]:
     sources, targets = _raw_lines(source_path), _raw_lines(target_path)
     number = 0

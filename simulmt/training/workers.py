@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from simulmt.errors import UsageError
+
 Optimizers = list[torch.optim.Optimizer]
 
 
@@ -110,10 +112,21 @@ def launched() -> bool:
     return int(os.environ.get("WORLD_SIZE", "1")) > 1 or os.environ.get("ACCELERATE_USE_FSDP") == "true"
 
 
-def local_device(device: torch.device) -> torch.device:
-    """Return this process's own GPU where several share a machine."""
-    rank = int(os.environ.get("LOCAL_RANK", "0"))
-    return torch.device("cuda", rank) if device.type == "cuda" and launched() else device
+def find_device(name: str | None) -> torch.device:
+    """Return the device called `name`, by default a GPU if there is one.
+
+    Raises:
+        UsageError: no such device here.
+    """
+    if name is None:
+        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0] if str(error) else "it is not there"
+        raise UsageError(f"--device {name!r} cannot be used: {reason}", "e.g. cpu, cuda, cuda:1, mps") from error
+    return device
 
 
 def make_workers(device: torch.device) -> Workers:

@@ -71,7 +71,11 @@ class TestTimeliness:
     def test_same_through_a_pseudo_terminal(self) -> None:
         parent, child = pty.openpty()
         process = subprocess.Popen(
-            [*COMMAND, "--k", "3", "--display", "off"], stdin=subprocess.PIPE, stdout=child, stderr=subprocess.PIPE, bufsize=0
+            [*COMMAND, "--k", "3", "--display", "off"],
+            stdin=subprocess.PIPE,
+            stdout=child,
+            stderr=subprocess.PIPE,
+            bufsize=0,
         )
         assert process.stdin is not None
         os.close(child)

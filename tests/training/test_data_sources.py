@@ -18,7 +18,7 @@ def write(path: Path, content: bytes) -> DataFile:
 
 
 def test_tsv_in_order_with_line_numbers(tmp_path: Path) -> None:
-    data = write(tmp_path / "a.tsv", "eins\tone\nzwei  mal\ttwice\n".encode())
+    data = write(tmp_path / "a.tsv", b"eins\tone\nzwei  mal\ttwice\n")
     assert pairs_of(data) == [(1, "eins", "one"), (2, "zwei mal", "twice")]
 
 
