@@ -37,7 +37,8 @@ _CHATML = """{%- for message in messages -%}
 _NO_SYSTEM = """{%- if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif -%}
 {{ '<|begin|>' }}
 {%- for message in messages -%}
-{{ '<|im_start|>' + ('model' if message.role == 'assistant' else message.role) + '\\n' + message.content + '<|im_end|>\\n' }}
+{%- set name = 'model' if message.role == 'assistant' else message.role -%}
+{{ '<|im_start|>' + name + '\\n' + message.content + '<|im_end|>\\n' }}
 {%- endfor -%}
 {%- if add_generation_prompt %}{{ '<|im_start|>model\\n' }}{% endif -%}"""
 _TEMPLATE_TEXT: dict[Template, str | None] = {"system": _CHATML, "no-system": _NO_SYSTEM, "none": None}

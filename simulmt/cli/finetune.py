@@ -65,11 +65,11 @@ Examples:
 @data_options
 @run_options
 @click.pass_context
-def finetune(context: click.Context, **options: Any) -> int:  # fmt: skip
+def finetune(context: click.Context, /, **options: Any) -> int:
     """Tune a model on DATA: an adapter for every k, or with --full all weights.
 
-    DATA are files of source<TAB>target lines, gzipped or not, or JSON lines (.jsonl). FILE@0.5 uses half of a file's pairs
-    in each epoch, FILE@2 uses them twice.
+    DATA are files of source<TAB>target lines, gzipped or not, or JSON lines (.jsonl). FILE@0.5 uses half of a file's
+    pairs in each epoch, FILE@2 uses them twice.
     """
     output = Path(options["output"])
     options = recall(context, options, output)

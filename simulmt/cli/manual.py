@@ -49,7 +49,7 @@ def _page(context: click.Context) -> str:
     ]
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
-        if record is not None:
+        if record is not None and record[1]:  # arguments are told of in the description
             lines += [".TP", f"\\fB{_plain(record[0])}\\fR", _plain(record[1])]
     if isinstance(command, click.Group):
         lines.append(".SH COMMANDS")

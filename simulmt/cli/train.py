@@ -62,11 +62,11 @@ Examples:
 @data_options
 @run_options
 @click.pass_context
-def train(context: click.Context, **options: Any) -> int:  # fmt: skip
+def train(context: click.Context, /, **options: Any) -> int:
     """Train a small model from nothing on DATA, files as in `simulmt finetune`.
 
-    Some hundred thousand pairs and a few hours on a laptop give a model that follows simple text; a GPU does the same in
-    minutes.
+    Some hundred thousand pairs and a few hours on a laptop give a model that follows simple text; a GPU does the same
+    in minutes.
     """
     from simulmt.errors import UsageError
 

@@ -37,27 +37,67 @@ def data_options(function: F) -> F:
     return _add(
         function,
         [
-            click.option("--source", "source_file", metavar="FILE", help="Plain file of source lines, instead of DATA; "
-                         "--target has their translations."),
+            click.option(
+                "--source",
+                "source_file",
+                metavar="FILE",
+                help="Plain file of source lines, instead of DATA; --target has their translations.",
+            ),
             click.option("--target", "target_file", metavar="FILE", help="Plain file of target lines."),
-            click.option("--source-key", default="source", show_default=True, help="Name of the source text in JSON lines."),
-            click.option("--target-key", default="target", show_default=True, help="Name of the target text in JSON lines."),
-            click.option("--valid", default="0.01", show_default=True, metavar="FILE|SHARE", help="Validation pairs: a file "
-                         "of its own, or a share of the data, at most 1,000 pairs. Their sources never train."),
-            click.option("--strict", is_flag=True, help="Stop at the first line that is not in order; else such lines are "
-                         "counted and reported."),
-            click.option("--max-length", type=click.IntRange(min=8), metavar="TOKENS", help="Leave out pairs with more tokens "
-                         "on a side."),
-            click.option("--k", default="1-10", show_default=True, metavar="K", help="Words to read before the first is "
-                         "written: a number, a range or a list. Ranges and lists also train whole segments."),
-            click.option("--full-share", type=click.FloatRange(0, 1), help="Share of examples that are whole segments. "
-                         "Default: 0.2, and 0 for a single --k."),
-            click.option("--noise", type=click.FloatRange(0, 1), default=1 / 12, show_default="1/12", help="Share of sources "
-                         "in lower case without punctuation, as live captions are."),
-            click.option("--join", type=click.FloatRange(0, 1), default=1 / 7, show_default="1/7", help="Share of pairs "
-                         "joined with the next line; 0 if neighbouring lines are unrelated."),
+            click.option(
+                "--source-key", default="source", show_default=True, help="Name of the source text in JSON lines."
+            ),
+            click.option(
+                "--target-key", default="target", show_default=True, help="Name of the target text in JSON lines."
+            ),
+            click.option(
+                "--valid",
+                default="0.01",
+                show_default=True,
+                metavar="FILE|SHARE",
+                help="Validation pairs: a file "
+                "of its own, or a share of the data, at most 1,000 pairs. Their sources never train.",
+            ),
+            click.option(
+                "--strict",
+                is_flag=True,
+                help="Stop at the first line that is not in order; else such lines are counted and reported.",
+            ),
+            click.option(
+                "--max-length",
+                type=click.IntRange(min=8),
+                metavar="TOKENS",
+                help="Leave out pairs with more tokens on a side.",
+            ),
+            click.option(
+                "--k",
+                default="1-10",
+                show_default=True,
+                metavar="K",
+                help="Words to read before the first is "
+                "written: a number, a range or a list. Ranges and lists also train whole segments.",
+            ),
+            click.option(
+                "--full-share",
+                type=click.FloatRange(0, 1),
+                help="Share of examples that are whole segments. Default: 0.2, and 0 for a single --k.",
+            ),
+            click.option(
+                "--noise",
+                type=click.FloatRange(0, 1),
+                default=1 / 12,
+                show_default="1/12",
+                help="Share of sources in lower case without punctuation, as live captions are.",
+            ),
+            click.option(
+                "--join",
+                type=click.FloatRange(0, 1),
+                default=1 / 7,
+                show_default="1/7",
+                help="Share of pairs joined with the next line; 0 if neighbouring lines are unrelated.",
+            ),
         ],
-    )  # fmt: skip
+    )
 
 
 def run_options(function: F) -> F:
@@ -67,40 +107,92 @@ def run_options(function: F) -> F:
         [
             click.option("--epochs", type=float, help="End after so many passes over the data."),
             click.option("--max-steps", type=int, help="End after so many updates."),
-            click.option("--max-minutes", type=float, help="End after so many minutes, those before a --resume counted."),
+            click.option(
+                "--max-minutes", type=float, help="End after so many minutes, those before a --resume counted."
+            ),
             click.option("--lr", type=click.FloatRange(min=0, min_open=True), help="Highest learning rate."),
-            click.option("--warmup", type=click.IntRange(min=0), metavar="STEPS", help="Steps in which the rate rises."),
-            click.option("--decay", type=click.FloatRange(0, 1), metavar="SHARE", help="Share of the run, at its end, in which "
-                         "the rate falls to 0."),
-            click.option("--optimizer", type=click.Choice(["adamw", "muon"]), default="adamw", show_default=True,
-                         help="muon is for the matrices inside the layers, the rest has AdamW."),
+            click.option(
+                "--warmup", type=click.IntRange(min=0), metavar="STEPS", help="Steps in which the rate rises."
+            ),
+            click.option(
+                "--decay",
+                type=click.FloatRange(0, 1),
+                metavar="SHARE",
+                help="Share of the run, at its end, in which the rate falls to 0.",
+            ),
+            click.option(
+                "--optimizer",
+                type=click.Choice(["adamw", "muon"]),
+                default="adamw",
+                show_default=True,
+                help="muon is for the matrices inside the layers, the rest has AdamW.",
+            ),
             click.option("--weight-decay", type=click.FloatRange(min=0), default=0.05, show_default=True),
-            click.option("--label-smoothing", type=click.FloatRange(0, 1, max_open=True), default=0.1, show_default=True),
-            click.option("--batch-tokens", type=click.IntRange(min=1), metavar="TOKENS", help="Tokens in a batch, padding "
-                         "included."),
-            click.option("--accumulate", type=click.IntRange(min=1), default=1, show_default=True, metavar="BATCHES",
-                         help="Batches in an update."),
-            click.option("--precision", type=click.Choice(["auto", "float32", "bfloat16"]), default="auto", show_default=True,
-                         help="Of matrix products; auto is bfloat16 where the processor has it."),
-            click.option("--compile/--no-compile", "compiled", default=None, help="Compile the model: slow to start, then up "
-                         "to twice as fast."),
+            click.option(
+                "--label-smoothing", type=click.FloatRange(0, 1, max_open=True), default=0.1, show_default=True
+            ),
+            click.option(
+                "--batch-tokens",
+                type=click.IntRange(min=1),
+                metavar="TOKENS",
+                help="Tokens in a batch, padding included.",
+            ),
+            click.option(
+                "--accumulate",
+                type=click.IntRange(min=1),
+                default=1,
+                show_default=True,
+                metavar="BATCHES",
+                help="Batches in an update.",
+            ),
+            click.option(
+                "--precision",
+                type=click.Choice(["auto", "float32", "bfloat16"]),
+                default="auto",
+                show_default=True,
+                help="Of matrix products; auto is bfloat16 where the processor has it.",
+            ),
+            click.option(
+                "--compile/--no-compile",
+                "compiled",
+                default=None,
+                help="Compile the model: slow to start, then up to twice as fast.",
+            ),
             click.option("--gradient-checkpointing", is_flag=True, help="Use less memory and more time."),
-            click.option("--valid-every", type=click.IntRange(min=0), metavar="STEPS", help="Steps between validations."),
-            click.option("--patience", type=click.IntRange(min=0), metavar="N", help="End when the validation loss has not "
-                         "fallen N times in a row, and keep the best weights; 0 never does."),
-            click.option("--save-minutes", type=click.FloatRange(min=0), default=10.0, show_default=True, help="Minutes "
-                         "between checkpoints."),
+            click.option(
+                "--valid-every", type=click.IntRange(min=0), metavar="STEPS", help="Steps between validations."
+            ),
+            click.option(
+                "--patience",
+                type=click.IntRange(min=0),
+                metavar="N",
+                help="End when the validation loss has not "
+                "fallen N times in a row, and keep the best weights; 0 never does.",
+            ),
+            click.option(
+                "--save-minutes",
+                type=click.FloatRange(min=0),
+                default=10.0,
+                show_default=True,
+                help="Minutes between checkpoints.",
+            ),
             click.option("--log-every", type=click.IntRange(min=1), default=10, show_default=True, metavar="STEPS"),
             click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
             click.option("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, mps. Default: a GPU if there is one."),
             click.option("--threads", type=click.IntRange(min=1), help="CPU threads. Default: what torch chooses."),
-            click.option("--resume", is_flag=True, help="Go on from the last checkpoint in --output; other options need not "
-                         "be repeated."),
+            click.option(
+                "--resume",
+                is_flag=True,
+                help="Go on from the last checkpoint in --output; other options need not be repeated.",
+            ),
             click.option("--overwrite", is_flag=True, help="Begin anew even if --output holds a run."),
-            click.option("--dry-run", is_flag=True, help="Say what would be trained, how long it would take and how much "
-                         "memory, and stop."),
+            click.option(
+                "--dry-run",
+                is_flag=True,
+                help="Say what would be trained, how long it would take and how much memory, and stop.",
+            ),
         ],
-    )  # fmt: skip
+    )
 
 
 def recall(context: click.Context, options: dict[str, Any], output: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simulmt.errors import SimulmtError, UsageError
-from simulmt.evaluation.folder import LOG, SCORES, read_config
+from simulmt.evaluation.folder import LOG, RUN, SCORES, read_run
 from simulmt.instance import read_log
 from simulmt.scoring.report import Report
 from simulmt.scoring.scorer import score_instances
@@ -106,8 +106,8 @@ def unit_of(folders: Sequence[Path]) -> str:
     """Return what latency is counted in: the source unit that the configurations name, else words."""
     for folder in folders:
         for path in (folder, *sorted(folder.iterdir())):
-            if (path / "config.yaml").exists() and "source_unit" in (config := read_config(path)):
-                return {"word": "words", "char": "characters"}.get(str(config["source_unit"]), "words")
+            if (path / RUN).exists():
+                return {"char": "characters"}.get(str(read_run(path).get("source_unit")), "words")
     return "words"
 
 

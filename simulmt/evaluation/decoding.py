@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -21,10 +22,13 @@ from simulmt.stream import Segment
 from simulmt.text.events import Word
 from simulmt.text.units import split_units
 
-__all__ = ["DEFAULT_ROWS", "Sentence", "decode", "decode_fitting"]
+__all__ = ["DEFAULT_ROWS", "Sentence", "decode", "decode_fitting", "default_rows"]
 
 DEFAULT_ROWS = 64
 GPU_ROWS = 256
+
+_ROW_TOKENS = 512  # a long sentence and its translation
+_CPU_BYTES = 2**30
 
 _PASS_COST = {"cpu": 16}
 _GPU_PASS_COST = 2000
@@ -39,12 +43,12 @@ def decode_fitting(
 
     Args:
         translator, sentences, policy: as for `decode`.
-        rows: the most to try; None takes 64 on a CPU and 256 on a GPU.
+        rows: the most to try; None takes what `default_rows` says.
 
     Raises:
         SimulmtError: the memory does not hold one stream.
     """
-    rows = rows or (DEFAULT_ROWS if translator.model.device.type == "cpu" else GPU_ROWS)
+    rows = rows or default_rows(translator.model)
     left = {sentence.index: sentence for sentence in sentences}
     while left:
         try:
@@ -56,6 +60,21 @@ def decode_fitting(
                 raise SimulmtError("the GPU's memory does not hold one stream", "try --dtype bfloat16") from error
             rows //= 2
             torch.cuda.empty_cache()
+
+
+def default_rows(model: Any) -> int:
+    """Return how many streams to decode at a time: 64 on a CPU, 256 on a GPU, fewer if their caches would be large.
+
+    On a CPU the caches may take 1 GiB, on a GPU half of the memory that is free.
+    """
+    config = model.config.get_text_config()
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    row_bytes = 2 * _ROW_TOKENS * config.num_hidden_layers * heads * size * model.dtype.itemsize
+    most, memory = DEFAULT_ROWS, _CPU_BYTES
+    if model.device.type == "cuda":
+        most, memory = GPU_ROWS, torch.cuda.mem_get_info(model.device)[0] // 2
+    return int(max(1, min(most, memory // row_bytes)))
 
 
 def decode(

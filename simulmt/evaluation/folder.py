@@ -1,10 +1,10 @@
-"""The folder of one setting: instances.log, config.yaml, scores.json and scores.tsv, named as SimulEval names them."""
+"""The folder of one setting: instances.log, config.yaml and scores.tsv as SimulEval has them, scores.json and run.json."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -13,6 +13,8 @@ from simulmt.instance import Instance, read_log
 from simulmt.scoring.report import Report, tsv
 
 LOG, CONFIG, SCORES, TABLE = "instances.log", "config.yaml", "scores.json", "scores.tsv"
+RUN = "run.json"
+"""What the run is, again: SimulEval writes a config.yaml of its own into the folders that it scores."""
 Config = dict[str, Any]
 
 IDENTITY = ("model_hash", "adapter_hash", "corpus_hash", "policy", "languages", "dtype")
@@ -43,10 +45,11 @@ class RunFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             if overwrite:
-                for name in (LOG, CONFIG, SCORES, TABLE):
+                for name in (LOG, RUN, CONFIG, SCORES, TABLE):
                     (self.path / name).unlink(missing_ok=True)
             done = self._resume(config, sentences)
             replace_text(self.path / CONFIG, _yaml(config))
+            replace_text(self.path / RUN, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
             self._stream = (self.path / LOG).open("a", encoding="utf-8")
         except OSError as error:
             raise SimulmtError(f"{self.path} cannot be written: {error.strerror}") from error
@@ -69,9 +72,9 @@ class RunFolder:
         Raises:
             UsageError: they differ.
         """
-        if not (self.path / CONFIG).exists():
-            raise UsageError(f"{self.path} holds an instances.log of unknown origin (no config.yaml)", _REMEDY)
-        before = read_config(self.path)
+        if not (self.path / RUN).exists():
+            raise UsageError(f"{self.path} holds an instances.log of unknown origin (no {RUN})", _REMEDY)
+        before = read_run(self.path)
         for key in IDENTITY:
             if before.get(key) != config.get(key):
                 name = key.removesuffix("_hash")
@@ -135,32 +138,24 @@ def repair(log: Path) -> bool:
     return True
 
 
-def read_config(folder: Path) -> Config:
-    """Return the entries of `config.yaml`: one `key: value` a line, values in JSON, which YAML includes.
-
-    Entries that are not in JSON (files of other tools) are taken as text.
+def read_run(folder: Path) -> Config:
+    """Return what `run.json` says.
 
     Raises:
-        SimulmtError: it cannot be read.
+        SimulmtError: it cannot be read, or is not a JSON object.
     """
+    path = folder / RUN
     try:
-        lines = (folder / CONFIG).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SimulmtError(f"{folder / CONFIG} cannot be read: {error}") from error
-    return dict(_entries(lines))
-
-
-def _entries(lines: Iterable[str]) -> Iterable[tuple[str, Any]]:
-    for line in lines:
-        key, separator, value = line.partition(": ")
-        if separator:
-            try:
-                yield key, json.loads(value)
-            except ValueError:
-                yield key, value
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SimulmtError(f"{path} cannot be read: {error}") from error
+    if not isinstance(record, dict):
+        raise SimulmtError(f"{path} is not a JSON object")
+    return record
 
 
 def _yaml(config: Config) -> str:
+    """Values in JSON, which YAML includes."""
     return "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in config.items())
 
 

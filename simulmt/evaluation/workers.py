@@ -8,7 +8,7 @@ import os
 import signal
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
@@ -176,10 +176,7 @@ def _work(connection: Connection, spec: ModelSpec, threads: int, rows: int | Non
 
 
 def _serve(connection: Connection, spec: ModelSpec, threads: int, rows: int | None) -> None:
-    import torch
-
-    torch.set_num_threads(threads)
-    translator = spec.load()
+    translator = replace(spec, threads=threads).load()
     from simulmt.evaluation.decoding import decode_fitting
 
     connection.send(("ready", dtype_of(translator)))

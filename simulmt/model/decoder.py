@@ -123,8 +123,11 @@ class Decoder:
     def run(self, requests: Sequence[Request], rows: Sequence[int] | None = None) -> list[int]:
         """Run one step of several streams and return the token each predicts: the best of those it may write."""
         scores = self.logits(requests, rows)
-        choices = [request.choice for request in requests]
-        return (scores + self._bias[choices, : scores.shape[-1]]).argmax(-1).tolist()
+        bias = self._bias[:, : scores.shape[-1]]
+        scores = scores + bias[Choice.ANY]
+        if others := [place for place, request in enumerate(requests) if request.choice is not Choice.ANY]:
+            scores[others] += bias[[requests[place].choice for place in others]]
+        return scores.argmax(-1).tolist()
 
     def _batch(self, requests: Sequence[Request], rows: Sequence[int]) -> _Batch:
         """Tokens to the right, padding to the left: every stream's last target token is in the last column."""

@@ -100,7 +100,7 @@ class PackedDecoder(Decoder):
         self._check_window()
         mask = step_mask(self.cache.placed_groups(), batch.lengths.to(self.device), batch.groups, batch.where)
         last = real.sum(1).cumsum(0) - 1  # [b], the place of each row's last token among the N
-        with _packed(self.model, _Pack(real, mask)):
+        with _packed(self.model.config.get_text_config(), _Pack(real, mask)):
             output = self.model(
                 input_ids=batch.tokens[real][None],
                 position_ids=batch.positions[real][None],
@@ -115,16 +115,16 @@ class PackedDecoder(Decoder):
 
 
 @contextmanager
-def _packed(model: Any, pack: _Pack) -> Iterator[None]:
-    """Let the model's attention be `packed_attention` with `pack`."""
-    before = model.config._attn_implementation
-    model.set_attn_implementation(IMPLEMENTATION)
+def _packed(config: Any, pack: _Pack) -> Iterator[None]:
+    """Let attention be `packed_attention` with `pack`. All layers look into the one configuration at each call."""
+    before = config._attn_implementation
+    config._attn_implementation = IMPLEMENTATION
     token = _present.set(pack)
     try:
         yield
     finally:
         _present.reset(token)
-        model.set_attn_implementation(before)
+        config._attn_implementation = before
 
 
 def can_pack(model: Any) -> bool:

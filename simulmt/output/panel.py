@@ -30,8 +30,18 @@ class Progress(Protocol):
         """Return the present segment's source words and how many of them have been read."""
         ...
 
+    @property
     def backlog(self) -> int:
-        """Return how many source words wait to be read."""
+        """How many source words wait to be read."""
+        ...
+
+
+class Waiting(Protocol):
+    """What the panel asks of the reader."""
+
+    @property
+    def backlog(self) -> int:
+        """How many source words wait to be taken."""
         ...
 
 
@@ -65,6 +75,7 @@ class PanelSink:
         self._statistics = statistics
         self._owns_text = owns_text
         self._progress: Progress | None = None
+        self._reader: Waiting | None = None
         self._target: list[str] = []
         self._words_out = Rate()
         self._words_in = Rate()
@@ -73,9 +84,9 @@ class PanelSink:
         self._live = Live(self, console=console, refresh_per_second=REDRAWS, transient=True, redirect_stdout=False)
         self._live.start()
 
-    def attach(self, progress: Progress) -> None:
-        """Start to show the stream's progress."""
-        self._progress = progress
+    def attach(self, progress: Progress, reader: Waiting | None = None) -> None:
+        """Start to show the stream's progress, and what waits in the reader before it."""
+        self._progress, self._reader = progress, reader
         self._note = ""
 
     def heard(self, words: int, now: float) -> None:
@@ -118,7 +129,7 @@ class PanelSink:
 
     def _tail(self, text: Text) -> Text:
         """Keep what fits three lines, from the end."""
-        room = max(20, self._console.width - 14) * 3
+        room = max(8, self._console.width - 14) * 3
         if text.cell_len > room:
             text = Text("…") + text[-room // 2 :] if text.cell_len > len(text) else Text("…") + text[-room + 1 :]
         return text
@@ -132,7 +143,7 @@ class PanelSink:
             f"LAAL {_number(statistics.lagging('LAAL'), 1)}",
             f"ms/word {_number(statistics.compute.at(0.5))} (p95 {_number(statistics.compute.at(0.95))})",
             f"words/min in {self._words_in.per_minute(now):.0f} out {self._words_out.per_minute(now):.0f}",
-            f"backlog {self._progress.backlog() if self._progress else 0}",
+            f"backlog {sum(part.backlog for part in (self._progress, self._reader) if part)}",
         ]
         return Text(" · ".join(parts), style="dim")
 

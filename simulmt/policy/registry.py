@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from simulmt.errors import SimulmtError, UsageError
 from simulmt.policy.base import Policy
 from simulmt.policy.full import Full
 from simulmt.policy.wait_k import WaitK
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 GROUP = "simulmt.policies"
 _BUILT_IN: dict[str, type] = {"wait-k": WaitK, "full": Full}
 
 
 def _plugins() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points  # slow to import, and only needed for names that are not ours
+
     return {point.name: point for point in entry_points(group=GROUP) if point.name not in _BUILT_IN}
 
 

@@ -104,8 +104,13 @@ def collate(segments: Sequence[GroupedSegment], shape: Shape, phi: int, pad: int
         reads[row, :m] = segment.reads
         labels[row, :m] = segment.labels
     positions = source_positions(0, shape.source) + target_positions(0, shape.target, phi)
-    arrays = (torch.from_numpy(array) for array in (tokens, units, reads, labels))
-    return Batch(*arrays, torch.tensor([positions]))
+    return Batch(
+        tokens=torch.from_numpy(tokens),
+        source_units=torch.from_numpy(units),
+        reads=torch.from_numpy(reads),
+        labels=torch.from_numpy(labels),
+        positions=torch.tensor([positions]),
+    )
 
 
 @dataclass(frozen=True, slots=True)

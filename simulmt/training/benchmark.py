@@ -6,7 +6,7 @@ import copy
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from simulmt.training.batches import BatchSource, Recipe
 from simulmt.training.corpus import read_corpus
 from simulmt.training.data import DataOptions, pad_token, prepare
 from simulmt.training.examples import ExampleMaker, Lags
+from simulmt.training.objective import store_by_row
 from simulmt.training.progress import Display
 from simulmt.training.schedule import Limits, Schedule
 from simulmt.training.sources import DataFile, DataReport
@@ -49,7 +50,8 @@ class BenchmarkOptions:
 def compare(translator: Translator, data: Path, options: BenchmarkOptions) -> dict[str, float]:
     """Train copies of the model on the pairs of `data` with both trainers.
 
-    Tokens are those of source and target, padding not counted, in forward, backward and update, batches made on the way.
+    Tokens are those of source and target, padding not counted; time is that of forward, backward, update, and of making
+    the batches on the way.
 
     Returns:
         `tokens_per_second` of this trainer, `transformers_tokens_per_second`, and `ratio`, ours by theirs.
@@ -108,8 +110,6 @@ def _measure_ours(translator: Translator, source: BatchSource, options: Benchmar
 
 
 def _until(settings: TrainerOptions, steps: int) -> TrainerOptions:
-    from dataclasses import replace
-
     return replace(settings, limits=Limits(steps=steps))
 
 
@@ -125,7 +125,9 @@ def _warmup(source: BatchSource, options: BenchmarkOptions) -> int:
     return max(options.warmup, 1 + max(widths.index(width) for width in set(widths)))
 
 
-def _measure_transformers(translator: Translator, source: BatchSource, options: BenchmarkOptions, folder: Path) -> float:
+def _measure_transformers(
+    translator: Translator, source: BatchSource, options: BenchmarkOptions, folder: Path
+) -> float:
     from transformers import Trainer as OtherTrainer
     from transformers import TrainerCallback, TrainingArguments
 
@@ -143,6 +145,7 @@ def _measure_transformers(translator: Translator, source: BatchSource, options: 
         return _pad(rows, pad)
 
     model = copy.deepcopy(translator.model).float()
+    store_by_row(model)
     model.config.use_cache = False
     arguments = TrainingArguments(
         output_dir=str(folder / "transformers"),

@@ -1,8 +1,8 @@
 """Checkpoints: everything a run needs to go on, written so that a crash at any moment leaves the one before whole.
 
 A checkpoint is a folder `step-N` with `weights.safetensors` (what is trained), `optimizer.safetensors`,
-`random.safetensors` (states of the generators), perhaps `best.safetensors`, and `state.json`. It is written under another
-name, flushed to the disk, and renamed.
+`random.safetensors` (states of the generators), perhaps `best.safetensors`, and `state.json`. It is written under
+another name, flushed to the disk, and renamed.
 """
 
 from __future__ import annotations

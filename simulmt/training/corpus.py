@@ -100,18 +100,18 @@ class Corpus:
             )
 
 
-def read_corpus(files: Sequence[DataFile], report: DataReport, folder: Path, keys: Keys = Keys()) -> Corpus:
+def read_corpus(files: Sequence[DataFile], report: DataReport, folder: Path, keys: Keys | None = None) -> Corpus:
     """Read all files into a Corpus whose pairs lie in an unnamed file in `folder`, gone when the process ends.
 
     Raises:
         SimulmtError: unreadable or empty data, no disk space, or a problem in strict mode.
     """
-    spool = tempfile.TemporaryFile(prefix=".pairs-", dir=folder)
+    spool = tempfile.TemporaryFile(prefix=".pairs-", dir=folder)  # noqa: SIM115 - it lives as long as the Corpus
     builder = _Builder()
     try:
         for number, data in enumerate(files):
             before = builder.count
-            for pair in read_pairs(data, report, keys):
+            for pair in read_pairs(data, report, keys or Keys()):
                 builder.add(number, pair, spool)
             if builder.count == before:
                 raise SimulmtError(f"{data.path} holds no pair", _nothing(report))

@@ -79,7 +79,7 @@ def _try(model: Any, prepared: Prepared, options: TrainerOptions, workers: Worke
         own = batch.rows(slice(workers.rank, None, workers.size)).to(workers.device)
         with autocast(workers.device, options.bfloat16):
             loss = batch_loss(objective, model, own, options.smoothing)
-        loss.backward()
+        torch.autograd.backward(loss)
         loss.item()
         tokens += batch.token_count
     elapsed = time.monotonic() - started

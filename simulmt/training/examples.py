@@ -93,9 +93,9 @@ def peeking(
 ) -> GroupedSegment:
     """Return the segment with the last token of each unit seeing no more than the unit's other tokens.
 
-    Where tokens mark the start of units, a decoder learns that unit i is over from the first token of the next one, which
-    it predicts before it READs, then drops and predicts again. This is that first prediction; without it a model that is
-    trained for one k only is never asked this question.
+    Where tokens mark the start of units, a decoder learns that unit i is over from the first token of the next one,
+    which it predicts before it READs, then drops and predicts again. This is that first prediction; without it a model
+    that is trained for one k only is never asked this question.
     """
     seen = list(segment.reads)
     last = head - 1

@@ -1,4 +1,4 @@
-"""`simulmt train`: a SentencePiece model and a small Llama-architecture model from nothing, or onwards from such a one."""
+"""`simulmt train`: a SentencePiece model and a small Llama-architecture model from nothing, or onwards from one."""
 
 from __future__ import annotations
 

@@ -63,10 +63,16 @@ def batch_loss(objective: nn.Module, model: Any, batch: Batch, smoothing: float)
 
 
 def recompute_activations(model: Any) -> None:
-    """Let layers compute their activations again in the backward pass instead of keeping them (gradient checkpointing)."""
+    """Let layers compute activations again in the backward pass instead of keeping them (gradient checkpointing)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # the newer name is not in all versions
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+
+
+def store_by_row(model: nn.Module) -> None:
+    """Store every weight in row-major order, as files and fused updates want it; decoding may have other wishes."""
+    for weight in model.parameters():
+        weight.data = weight.data.contiguous()
 
 
 def autocast(device: torch.device, bfloat16: bool) -> AbstractContextManager[Any]:
@@ -77,7 +83,7 @@ def autocast(device: torch.device, bfloat16: bool) -> AbstractContextManager[Any
 def has_fast_bfloat16(device: torch.device) -> bool:
     """True if the processor multiplies bfloat16 in hardware."""
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     if device.type == "cpu":
         return any(
             bool(getattr(torch.cpu, name, bool)()) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported")

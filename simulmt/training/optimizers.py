@@ -81,7 +81,7 @@ SEPARATOR = "|"
 
 def optimizer_tensors(model: nn.Module, optimizers: Iterable[torch.optim.Optimizer]) -> dict[str, Tensor]:
     """Return the state as tensors named `WEIGHT|KEY`."""
-    names = {weight: name for name, weight in model.named_parameters()}
+    names: dict[Any, str] = {weight: name for name, weight in model.named_parameters()}
     return {
         f"{names[weight]}{SEPARATOR}{key}": value
         for optimizer in optimizers
@@ -107,4 +107,5 @@ def load_optimizer_tensors(
         if weight is None or weight not in owners or tensor.numel() not in (1, weight.numel()):
             raise ValueError(f"{weight_name} is not among the weights that are trained")
         state: dict[str, Any] = owners[weight].state[weight]
-        state[key] = tensor.clone() if tensor.ndim == 0 and weight.device.type == "cpu" else tensor.to(weight.device)
+        # Averages must lie in memory as their weight does: fused updates run over both in the same order.
+        state[key] = torch.empty_like(weight).copy_(tensor) if tensor.shape == weight.shape else tensor.to(weight.device)

@@ -34,7 +34,7 @@ class TrainingLog:
         if find_spec("tensorboard") is not None:
             from torch.utils.tensorboard import SummaryWriter
 
-            self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=step)  # type: ignore[no-untyped-call]
+            self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=step)
 
     def write(self, **record: Any) -> None:
         """Log a record; numbers beside a `step` go to TensorBoard as well."""

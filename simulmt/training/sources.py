@@ -198,7 +198,7 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
 
 def _open(path: Path) -> IO[bytes]:
     """Open a file, gzipped or not: its first bytes tell, not its name."""
-    stream = path.open("rb", buffering=1 << 20)
+    stream = path.open("rb")
     if not stream.peek(2).startswith(b"\x1f\x8b"):
         return stream
     return cast("IO[bytes]", gzip.open(stream))

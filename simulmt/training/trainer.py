@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from simulmt.errors import SimulmtError
 from simulmt.training.batches import Batch, BatchSource, Position
 from simulmt.training.checkpoint import STABLE, Checkpoint, save_checkpoint
-from simulmt.training.objective import Objective, autocast, batch_loss
+from simulmt.training.objective import Objective, autocast, batch_loss, store_by_row
 from simulmt.training.optimizers import (
     OptimizerOptions,
     load_optimizer_tensors,
@@ -114,6 +114,7 @@ class Trainer:
         self.progress = Progress()
         self.best: dict[str, Tensor] = {}
         self._clock = clock
+        store_by_row(model)
         self._optimizers = make_optimizers(model, options.optimizer)
         self._objective, self._wrapped = workers.wrap(Objective(model), self._optimizers)
         self._train_objective: nn.Module = self._objective
@@ -218,7 +219,7 @@ class Trainer:
                 with autocast(self.workers.device, self.options.bfloat16):
                     loss = batch_loss(self._train_objective, self.model, own, self.options.smoothing)
                 # Gradients are averaged over the workers: multiplied by their number, they add up to the whole batch's.
-                (loss * (self.workers.size / labels)).backward()
+                torch.autograd.backward(loss * (self.workers.size / labels))
             self._loss += loss.detach()
         self.workers.clip(self._objective, self.options.optimizer.clip)
         for optimizer in self._wrapped:
@@ -244,9 +245,14 @@ class Trainer:
         progress = self.progress
         if log is not None:
             log.write(
-                step=progress.step, loss=round(loss, 6), lr=rate, epoch=round(progress.position.epochs, 4), tokens=progress.tokens,
-                tokens_per_second=round(speed, 1), seconds=round(seconds, 2),
-            )  # fmt: skip
+                step=progress.step,
+                loss=round(loss, 6),
+                lr=rate,
+                epoch=round(progress.position.epochs, 4),
+                tokens=progress.tokens,
+                tokens_per_second=round(speed, 1),
+                seconds=round(seconds, 2),
+            )
         display.step(progress.step, self._share_done(), loss, speed, seconds)
         self._loss.zero_()
         self._window = _Window(seconds)

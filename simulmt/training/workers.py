@@ -69,7 +69,7 @@ class ManyWorkers(Workers):
     """Processes under a launcher, through accelerate."""
 
     def __init__(self, device: torch.device) -> None:
-        from accelerate import Accelerator
+        from accelerate import Accelerator  # type: ignore[import-untyped]
 
         self.accelerator = Accelerator(cpu=device.type == "cpu")
         super().__init__(self.accelerator.device)
@@ -90,7 +90,7 @@ class ManyWorkers(Workers):
         shared = torch.tensor(values, dtype=torch.float64 if self.device.type != "mps" else torch.float32)
         shared = shared.to(self.device)
         torch.distributed.broadcast(shared, 0)
-        return shared.tolist()  # type: ignore[no-any-return]
+        return shared.tolist()
 
     def any(self, flag: bool) -> bool:
         return bool(self.sum(torch.tensor(float(flag), device=self.device)) > 0)

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from families import tiny_model, tiny_own_model
 
+from simulmt.cli.main import run as simulmt_run
+
 TALK = "Last year I showed these two slides. The cat, which is sleeping, is black. Thank you."
 COMMAND = [sys.executable, "-m", "simulmt", "translate"]
 
@@ -23,6 +25,13 @@ COMMAND = [sys.executable, "-m", "simulmt", "translate"]
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tiny_own_model(tmp_path_factory.mktemp("tiny") / "tiny-en-de"))
+
+
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("talk") / "talk.txt"
+    path.write_text(TALK)
+    return str(path)
 
 
 def run(*options: str, text: bytes | str = TALK, model: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -33,6 +42,17 @@ def run(*options: str, text: bytes | str = TALK, model: str | None = None) -> su
     return subprocess.CompletedProcess(
         done.args, done.returncode, done.stdout.decode(errors="surrogateescape"), done.stderr.decode(errors="replace")
     )
+
+
+def run_here(
+    capsys: pytest.CaptureFixture[str], *options: str, model: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run `simulmt translate` in this process: the same code, without a second's start."""
+    arguments = ["translate", *(["--model", model] if model else []), *options]
+    capsys.readouterr()
+    status = simulmt_run(arguments)
+    captured = capsys.readouterr()
+    return subprocess.CompletedProcess(arguments, status, captured.out, captured.err)
 
 
 def log_of(path: Path) -> list[dict[str, object]]:
@@ -129,38 +149,42 @@ class TestResult:
         assert "3 segments, 16 words read" in done.stderr
         assert "AL" in done.stderr
 
-    def test_short_sentences_are_translated_in_full(self) -> None:
-        done = run("--k", "5", text="Thank you.\nYes.\n\nNo.")
+    def test_short_sentences_are_translated_in_full(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (tmp_path / "short").write_text("Thank you.\nYes.\n\nNo.")
+        done = run_here(capsys, str(tmp_path / "short"), "--k", "5")
         assert [bool(line.strip()) for line in done.stdout.splitlines()] == [True] * 3
 
-    def test_wait_k_does_not_depend_on_how_the_words_come(self, tmp_path: Path) -> None:
-        fast = run("--k", "3", "--log", str(tmp_path / "fast"))
-        slow = run("--k", "3", "--log", str(tmp_path / "slow"), "--pace", "1200")
+    def test_wait_k_does_not_depend_on_how_the_words_come(
+        self, talk: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        fast = run_here(capsys, talk, "--k", "3", "--log", str(tmp_path / "fast"))
+        slow = run_here(capsys, talk, "--k", "3", "--log", str(tmp_path / "slow"), "--pace", "600")
         assert fast.stdout == slow.stdout
         assert [r["delays"] for r in log_of(tmp_path / "fast")] == [r["delays"] for r in log_of(tmp_path / "slow")]
-        assert "real-time factor" in run("--k", "3", "--pace", "600").stderr
+        assert "real-time factor" in slow.stderr
 
-    def test_jsonl(self, tiny: str) -> None:
-        records = [json.loads(line) for line in run("--format", "jsonl", model=tiny).stdout.splitlines()]
+    def test_jsonl(self, tiny: str, talk: str, capsys: pytest.CaptureFixture[str]) -> None:
+        done = run_here(capsys, talk, "--format", "jsonl", model=tiny)
+        records = [json.loads(line) for line in done.stdout.splitlines()]
         words = [record for record in records if record["type"] == "word"]
         ends = [record for record in records if record["type"] == "segment"]
         assert {"text", "segment", "index", "delay", "arrival_ms", "emission_ms"} <= words[0].keys()
         assert [end["segment"] for end in ends] == list(range(len(ends)))
         assert " ".join(end["source"] for end in ends) == TALK
 
-    def test_vtt(self) -> None:
-        done = run("--format", "vtt")
+    def test_vtt(self, talk: str, capsys: pytest.CaptureFixture[str]) -> None:
+        done = run_here(capsys, talk, "--format", "vtt")
         assert done.stdout.startswith("WEBVTT\n\n")
         assert done.stdout.count("-->") >= 3
 
-    def test_dry_run_says_what_would_run(self, tiny: str) -> None:
-        done = run("--dry-run", "--k", "7", "--catchup", "0.2", model=tiny)
+    def test_dry_run_says_what_would_run(self, tiny: str, capsys: pytest.CaptureFixture[str]) -> None:
+        done = run_here(capsys, "--dry-run", "--k", "7", "--catchup", "0.2", model=tiny)
         assert done.returncode == 0
         assert "wait-k(k=7,catchup=0.2)" in done.stdout
         assert "English → German" in done.stdout
 
-    def test_display_off_is_silent(self, tiny: str) -> None:
-        assert run("--display", "off", model=tiny).stderr == ""
+    def test_display_off_is_silent(self, tiny: str, talk: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run_here(capsys, talk, "--display", "off", model=tiny).stderr == ""
 
 
 BAD_INPUTS = {
@@ -180,9 +204,10 @@ BAD_INPUTS = {
 
 
 @pytest.mark.parametrize("name", BAD_INPUTS)
-def test_no_input_is_too_odd(name: str, tiny: str, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    done = run("--log", str(log), text=BAD_INPUTS[name], model=tiny)
+def test_no_input_is_too_odd(name: str, tiny: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, source = tmp_path / "log", tmp_path / "source.txt"
+    source.write_bytes(BAD_INPUTS[name])
+    done = run_here(capsys, str(source), "--log", str(log), model=tiny)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     text = BAD_INPUTS[name].decode("utf-8-sig", errors="replace")
@@ -238,8 +263,10 @@ WRONG_USAGE = [
 
 
 @pytest.mark.parametrize(("options", "status", "words"), WRONG_USAGE, ids=lambda value: str(value))
-def test_wrong_usage_is_one_line(options: list[str], status: int, words: str) -> None:
-    done = run(*options)
+def test_wrong_usage_is_one_line(
+    options: list[str], status: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = run_here(capsys, *options)
     assert done.returncode == status
     assert words in done.stderr
     assert "Traceback" not in done.stderr
@@ -282,8 +309,10 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[
         ("no language", "--to"),
     ],
 )
-def test_broken_models_are_one_line(broken: dict[str, list[str]], case: str, words: str) -> None:
-    done = run(*broken[case])
+def test_broken_models_are_one_line(
+    broken: dict[str, list[str]], case: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = run_here(capsys, *broken[case])
     assert done.returncode == (2 if case == "no language" else 1), done.stderr
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     assert any(line.startswith("simulmt: ") and words in line for line in lines), done.stderr

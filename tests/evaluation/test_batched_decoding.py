@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulmt.evaluation.corpus import Sentence
-from simulmt.evaluation.decoding import alike, decode, decode_fitting
+from simulmt.evaluation.decoding import alike, decode, decode_fitting, default_rows
 from simulmt.instance import Instance
 from simulmt.model.loading import Translator, load
 from simulmt.model.packing import PackedDecoder, can_pack
@@ -110,6 +110,18 @@ def test_memory_that_runs_out_halves_the_rows(tmp_path: Path, monkeypatch: pytes
     assert words(list(decode_fitting(translator, SENTENCES, WaitK(3), rows=6))) == one_by_one(translator, WaitK(3))
     assert tried[:3] == [6, 3, 2] or tried[:2] == [6, 3]
     assert set(tried) <= {6, 3, 2, 1}
+
+
+def test_large_caches_make_fewer_rows(translator: Translator) -> None:
+    model = translator.model
+    assert default_rows(model) == 64
+    config = model.config.get_text_config()
+    layers = config.num_hidden_layers
+    try:
+        config.num_hidden_layers = 4000  # about 100 MB a row in float32
+        assert 1 <= default_rows(model) < 64
+    finally:
+        config.num_hidden_layers = layers
 
 
 def cost(parts: list[list[int]], sizes: dict[int, int], pass_cost: int) -> int:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulmt.errors import SimulmtError, UsageError
-from simulmt.evaluation.folder import CONFIG, LOG, RunFolder, read_config, repair
+from simulmt.evaluation.folder import CONFIG, LOG, RUN, RunFolder, read_run, repair
 from simulmt.instance import Instance, read_log
 from simulmt.scoring.scorer import score_instances
 
@@ -67,9 +67,15 @@ def test_another_run_is_not_mixed_in(tmp_path: Path, key: str) -> None:
     assert (tmp_path / "k3" / LOG).read_bytes() == b""
 
 
+def test_a_config_that_simuleval_has_written_over_does_no_harm(tmp_path: Path) -> None:
+    folder = filled(tmp_path / "k3")
+    (folder.path / CONFIG).write_text("{source_type: text, target_type: text}")
+    assert len(folder.open(BASE, 10)) == 3
+
+
 def test_a_log_of_unknown_origin_is_not_touched(tmp_path: Path) -> None:
     folder = filled(tmp_path / "k3")
-    (folder.path / CONFIG).unlink()
+    (folder.path / RUN).unlink()
     with pytest.raises(UsageError, match="unknown origin"):
         RunFolder(folder.path).open(BASE, 10)
 
@@ -95,13 +101,13 @@ def test_finish_puts_the_log_in_order_beside_its_scores(tmp_path: Path) -> None:
     assert list(read_log(folder.path / LOG)) == ordered
     header, row = (folder.path / "scores.tsv").read_text().splitlines()
     assert len(header.split("\t")) == len(row.split("\t"))
-    assert sorted(path.name for path in folder.path.iterdir()) == [CONFIG, LOG, "scores.json", "scores.tsv"]
+    assert sorted(path.name for path in folder.path.iterdir()) == [CONFIG, LOG, RUN, "scores.json", "scores.tsv"]
 
 
 def test_the_configuration_is_yaml_and_comes_back(tmp_path: Path) -> None:
     config = BASE | {"k": 3, "source": "Ä: b", "adapter": None}
     RunFolder(tmp_path / "k3").open(config, 10)
-    assert read_config(tmp_path / "k3") == config
+    assert read_run(tmp_path / "k3") == config
     yaml = pytest.importorskip("yaml")
     assert yaml.safe_load((tmp_path / "k3" / CONFIG).read_text(encoding="utf-8")) == config
 

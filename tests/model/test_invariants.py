@@ -177,7 +177,11 @@ def test_attached_punctuation_is_no_read_of_its_own() -> None:
     assert segment.delays[:6] == [3, 4, 5, 6, 7, 7]
 
 
-WORDS = st.lists(st.sampled_from(["the", "cat,", "sleeps", "on", "2014", "Ofen.", "Äpfel", "名", "☃", "it's"]), min_size=1, max_size=9)
+WORDS = st.lists(
+    st.sampled_from(["the", "cat,", "sleeps", "on", "2014", "Ofen.", "Äpfel", "名", "☃", "it's"]),
+    min_size=1,
+    max_size=9,
+)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -46,7 +46,7 @@ def policy_of(k: int) -> Policy:
 class Forced:
     """Plays a segment with the reference as the prediction; notes what the decoder is asked to run.
 
-    A reference that ends while source is left makes the decoder READ on and ask again; only the first time is scheduled.
+    A reference that ends while source is left makes the decoder READ on and ask again; only the first is scheduled.
 
     Attributes:
         source: source tokens sent. `target`: target tokens sent.

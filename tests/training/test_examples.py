@@ -44,7 +44,10 @@ def test_wrong_lags(text: str) -> None:
 
 
 def test_noise_looks_like_captions() -> None:
-    assert caption_noise("“Well,” he said, it's a well-known fact – isn't it?") == "well he said it's a well-known fact isn't it"
+    assert (
+        caption_noise("“Well,” he said, it's a well-known fact – isn't it?")
+        == "well he said it's a well-known fact isn't it"
+    )
     assert caption_noise("3.5 %") == "35"
     assert caption_noise("?!") == "?!"  # nothing would be left
 

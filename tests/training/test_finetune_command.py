@@ -59,8 +59,10 @@ def test_every_family_learns_32_pairs_by_heart(tmp_path: Path, family: str, full
 
 def test_the_result_says_what_it_is(tmp_path: Path) -> None:
     base, output = own(tmp_path), tmp_path / "out"
-    command = ["finetune", str(write_pairs(tmp_path)), "--base", str(base), "--output", str(output), "--max-steps", "4"]
-    assert run([*command, "--valid", "0.2", "--log-every", "1", "--device", "cpu", "--rank", "4"]) == 0
+    command = ["finetune", str(write_pairs(tmp_path)), "--base", str(base), "--output", str(output)]
+    assert (
+        run([*command, "--max-steps", "4", "--valid", "0.2", "--log-every", "1", "--device", "cpu", "--rank", "4"]) == 0
+    )
     card = Card.load(output)
     assert (card.source, card.target, card.phi, card.base) == ("en", "de", 0, str(base))
     assert card.fingerprint is not None
@@ -201,7 +203,9 @@ def test_killed_and_resumed_is_as_if_never_stopped(tmp_path: Path) -> None:
     assert ours.keys() == theirs.keys()
     for name in ours:
         torch.testing.assert_close(ours[name], theirs[name], atol=1e-6, rtol=0)
-    losses = [[(r["step"], r["valid_loss"]) for r in log_of(f) if "valid_loss" in r] for f in (killed, tmp_path / "whole")]
+    losses = [
+        [(r["step"], r["valid_loss"]) for r in log_of(f) if "valid_loss" in r] for f in (killed, tmp_path / "whole")
+    ]
     assert losses[0] == losses[1]
     assert not (killed / "checkpoints").exists()
 
@@ -231,7 +235,20 @@ def test_two_processes_are_one_with_twice_the_batch(tmp_path: Path) -> None:
     base, data = own(tmp_path), write_pairs(tmp_path)
     common = [
         *("finetune", str(data), "--base", str(base), "--device", "cpu", "--precision", "float32", "--threads", "1"),
-        *("--max-steps", "6", "--valid", "0.1", "--valid-every", "3", "--rank", "4", "--log-every", "1", "--warmup", "0"),
+        *(
+            "--max-steps",
+            "6",
+            "--valid",
+            "0.1",
+            "--valid-every",
+            "3",
+            "--rank",
+            "4",
+            "--log-every",
+            "1",
+            "--warmup",
+            "0",
+        ),
     ]
     one, two = tmp_path / "one", tmp_path / "two"
     assert run([*common, "--batch-tokens", "8192", "--output", str(one)]) == 0

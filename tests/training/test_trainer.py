@@ -25,7 +25,9 @@ from simulmt.training.sources import DataFile, DataReport
 from simulmt.training.trainer import Trainer, TrainerOptions
 from simulmt.training.workers import Workers
 
-STEPS = TrainerOptions(Limits(steps=8), Schedule(5e-3, warmup=2, decay=0.5), log_every=2, save_seconds=1e9, valid_every=0)
+STEPS = TrainerOptions(
+    Limits(steps=8), Schedule(5e-3, warmup=2, decay=0.5), log_every=2, save_seconds=1e9, valid_every=0
+)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +55,9 @@ def trainer_of(
     model = translator.model if lora is None else add_adapter(translator.model, lora, "base")
     batches = validation_batches(list(corpus.texts(range(6))), source) if valid else []
     extra = {} if clock is None else {"clock": clock}
-    return Trainer(model, source, batches, options, Workers(torch.device("cpu")), folder / "checkpoints", identity, **extra)
+    return Trainer(
+        model, source, batches, options, Workers(torch.device("cpu")), folder / "checkpoints", identity, **extra
+    )
 
 
 def weights(trainer: Trainer) -> dict[str, torch.Tensor]:

@@ -1,0 +1,149 @@
+"""The stream: segments one after another, nothing dropped, targets that run away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from families import tiny_own_model
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from simulmt.emission import Emission, Output, SegmentEnd
+from simulmt.model.loading import Translator, load
+from simulmt.policy import Full, Policy, WaitK
+from simulmt.stream import Segment, Stream
+from simulmt.text.events import Break, Word
+
+
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    return load(str(tiny_own_model(tmp_path_factory.mktemp("model") / "own")))
+
+
+def play(translator: Translator, items: list[Word | Break], policy: Policy, together: bool = True) -> list[Output]:
+    """Push items, all at once or each as soon as nothing more can be written; return all outputs."""
+    stream = Stream(translator, policy, translator.decoder(), clock=lambda: 0.0)
+    outputs: list[Output] = []
+    for item in items:
+        stream.push(item)
+        if not together:
+            outputs += stream.outputs()
+    return [*outputs, *stream.outputs()]
+
+
+def words(text: str) -> list[Word | Break]:
+    return [Word(word, 0.0) for word in text.split()]
+
+
+END: list[Word | Break] = [Break("end")]
+
+
+def written(outputs: list[Output]) -> list[tuple[int, str, int]]:
+    return [(o.segment, o.text, o.delay) for o in outputs if isinstance(o, Emission)]
+
+
+def ends(outputs: list[Output]) -> list[SegmentEnd]:
+    return [output for output in outputs if isinstance(output, SegmentEnd)]
+
+
+def test_each_break_ends_a_segment(translator: Translator) -> None:
+    items = [
+        *words("one two three"),
+        Break("sentence"),
+        *words("four"),
+        Break("line"),
+        Break("blank"),
+        *words("five"),
+        *END,
+    ]
+    found = ends(play(translator, items, WaitK(3)))
+    assert [end.instance.source for end in found] == ["one two three", "four", "five"]
+    assert [end.reason for end in found] == ["sentence", "line", "end"]
+    assert [end.instance.index for end in found] == [0, 1, 2]
+
+
+ITEMS = st.lists(st.sampled_from(["the", "cat,", "sleeps", "Ofen.", "|"]), max_size=25)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(marks=ITEMS, k=st.integers(1, 5))
+def test_backlog_changes_nothing_and_no_word_is_dropped(translator: Translator, marks: list[str], k: int) -> None:
+    items: list[Word | Break] = [Break("sentence") if mark == "|" else Word(mark, 0.0) for mark in marks]
+    items += END
+    at_once, one_by_one = play(translator, items, WaitK(k)), play(translator, items, WaitK(k), together=False)
+    sources = " ".join(end.instance.source or "" for end in ends(at_once))
+    assert sources.split() == [mark for mark in marks if mark != "|"]
+    # A break that comes when its segment's words are all read can't have been seen before; only words in between differ.
+    attached = [item for item, after in zip(items, items[1:], strict=False) if isinstance(after, Break)]
+    if not attached or k == 1:
+        return
+    assert [end.instance.source for end in ends(one_by_one)] == [end.instance.source for end in ends(at_once)]
+
+
+def test_reading_in_batches_is_what_wait_k_would_have_read(translator: Translator) -> None:
+    items = words("the cat sleeps on the warm stove and we read a word")
+    at_once = play(translator, items, WaitK(3))
+    assert written(at_once) == written(play(translator, items, WaitK(3), together=False))
+    assert at_once
+
+
+def test_words_of_which_nothing_can_be_encoded(translator: Translator) -> None:
+    (end,) = ends(play(translator, [Word("\u200b", 0.0), *END], Full()))
+    assert end.instance.source_length == 1
+    assert end.instance.delays == []
+
+
+def test_a_target_that_runs_away_is_cut_off_and_the_rest_goes_on(translator: Translator) -> None:
+    """A random model writes without end; the words it did not read open the next segment."""
+    text = " ".join(f"w{number}" for number in range(60))
+    outputs = play(translator, [*words(text), *END], WaitK(1))
+    found = ends(outputs)
+    assert any(end.stopped for end in found)
+    assert " ".join(end.instance.source or "" for end in found) == text
+    assert all(end.instance.source_length > 0 for end in found)
+
+
+def test_a_segment_too_long_for_the_model_is_ended(translator: Translator) -> None:
+    limit = translator.limits.source
+    text = " ".join(["longish"] * limit)
+    found = ends(play(translator, [*words(text), *END], Full()))
+    assert len(found) > 1
+    assert {end.reason for end in found[:-1]} == {"length"}
+    assert sum(end.instance.source_length for end in found) == limit
+
+
+def test_a_whole_segment_is_never_ended_early(translator: Translator) -> None:
+    segment = Segment(translator, Full(), whole=True)
+    for word in words("longish " * (translator.limits.source // 3)):
+        assert isinstance(word, Word)
+        segment.feed(word)
+    segment.close("end")
+    decoder = translator.decoder()
+    request = segment.advance()
+    assert request is not None
+    segment.take(decoder.run([request])[0])
+    assert segment.read == len(segment.words)
+
+
+def test_a_word_too_long_to_encode_is_shown_in_part(translator: Translator) -> None:
+    (end,) = ends(play(translator, [Word("a" * 3000, 0.0), *END], Full()))
+    assert end.truncated == 1
+    assert end.instance.source == "a" * 3000
+
+
+def test_times_are_in_the_instance(tmp_path: Path) -> None:
+    shipped = load("en-de")
+    moments = iter([10.0, 10.5, 11.0, 12.0])
+    clock = iter(x / 10 for x in range(130, 1000))
+    stream = Stream(shipped, WaitK(2), shipped.decoder(), clock=lambda: next(clock))
+    for text in ("I", "see", "your", "cat."):
+        stream.push(Word(text, next(moments)))
+    stream.push(Break("sentence"))
+    (end,) = ends(list(stream.outputs()))
+    instance = end.instance
+    assert instance.arrivals == [0.0, 500.0, 1000.0, 2000.0]
+    assert instance.offset == 0.0
+    assert instance.elapsed == sorted(instance.elapsed)
+    assert instance.elapsed[0] >= 3000.0
+    assert instance.delays[:3] == [2, 3, 4]
