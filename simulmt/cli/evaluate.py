@@ -97,9 +97,10 @@ _NO_MATPLOTLIB = "no curve.svg and curve.png: they need matplotlib (pip install 
 def evaluate(context: click.Context, /, **options: Any) -> None:  # fmt: skip
     """Translate a test set under each of several policies, score it, and draw quality over latency.
 
-    Sentences are decoded many at a time, with exactly the words and delays that each would have alone. Each setting
-    gets a folder in --output with instances.log, scores.json, scores.tsv and config.yaml, as SimulEval lays them out;
-    the table goes to stdout. Text is raw: neither tokenised nor cut into sub-words.
+    Sentences are decoded many at a time, with exactly the words and delays that each would have alone (in float32; in
+    fewer bits, rounding can tip a word). Each setting gets a folder in --output with instances.log, scores.json,
+    scores.tsv and config.yaml, as SimulEval lays them out; the table goes to stdout. Text is raw: neither tokenised nor
+    cut into sub-words.
     """
     if context.invoked_subcommand is None:
         _Evaluation(**options).run()

@@ -21,6 +21,7 @@ from simulmt.cli.training_options import (
     remember,
     run_options,
 )
+from simulmt.errors import UsageError
 from simulmt.training.results import open_output
 
 EPOCHS = 10.0
@@ -31,7 +32,7 @@ Examples:
   simulmt finetune captions.tsv --output captions
   simulmt translate --model en-de --adapter captions talk.txt
   simulmt finetune pairs.jsonl --base Qwen/Qwen2.5-0.5B-Instruct --from en --to fr --max-minutes 60 --output en-fr
-  accelerate launch --num-processes 4 -m simulmt finetune pairs.tsv.gz --base ./model --output adapter
+  accelerate launch --num_processes 4 -m simulmt finetune pairs.tsv.gz --base ./model --output adapter
   simulmt finetune --resume --output captions
 """
 
@@ -60,6 +61,9 @@ Examples:
     default="auto",
     show_default=True,
     help="Number format of the base's weights, where an adapter is trained.",
+)
+@click.option(
+    "--shard", is_flag=True, help="Under a launcher: spread the base over the processes instead of copying it (FSDP)."
 )
 @click.option("--trust-remote-code", is_flag=True, help="Run Python code that comes with a hub model.")
 @data_options
@@ -93,6 +97,8 @@ def _run(options: dict[str, Any], output: Path) -> int:
     loading = load_options(options["device"], options["dtype"], options["threads"], options["trust_remote_code"])
     device = find_device(loading.device)
     loading = replace(loading, device=str(device))
+    if options["shard"] and options["full"]:
+        raise UsageError("--shard is for adapters, not for --full", "leave out one of them")
     rank = options["rank"]
     lora = None if options["full"] else LoraOptions(rank, options["alpha"] or 2.0 * rank, options["dropout"])
     defaults = TrainerOptions(
@@ -102,5 +108,7 @@ def _run(options: dict[str, Any], output: Path) -> int:
     data = make_data(options, MAX_LENGTH, BATCH_TOKENS)
     run = make_run(options, output, data, trainer)
     return finetuning.finetune(
-        finetuning.FinetuneOptions(options["base"], options["source"], options["target"], lora, loading, run)
+        finetuning.FinetuneOptions(
+            options["base"], options["source"], options["target"], lora, loading, run, options["shard"]
+        )
     )

@@ -45,7 +45,7 @@ Examples:
     type=click.Choice(["tiny", "small", "base"]),
     default="small",
     show_default=True,
-    help="About 6, 20 or 57 million weights.",
+    help="About 5, 20 or 53 million weights.",
 )
 @click.option(
     "--vocabulary",
@@ -86,6 +86,7 @@ def train(context: click.Context, /, **options: Any) -> int:
 
 def _run(options: dict[str, Any], output: Path) -> int:
     from simulmt.training import fresh
+    from simulmt.training.objective import can_compile
     from simulmt.training.schedule import Schedule
     from simulmt.training.trainer import TrainerOptions
     from simulmt.training.workers import find_device
@@ -96,7 +97,7 @@ def _run(options: dict[str, Any], output: Path) -> int:
     defaults = TrainerOptions(
         make_limits(options, EPOCHS),
         Schedule(peak=RATE, warmup=300 if options["init"] is None else 100, decay=0.1),
-        compile=True,
+        compile=can_compile(device),
         valid_every=500,
         keep_stable=True,
     )

@@ -67,7 +67,7 @@ def data_options(function: F) -> F:
                 "--max-length",
                 type=click.IntRange(min=8),
                 metavar="TOKENS",
-                help="Leave out pairs with more tokens on a side.",
+                help="Leave out pairs with more tokens on a side. Default: 128 (finetune), 96 (train).",
             ),
             click.option(
                 "--k",
@@ -156,7 +156,7 @@ def run_options(function: F) -> F:
                 "--compile/--no-compile",
                 "compiled",
                 default=None,
-                help="Compile the model: slow to start, then up to twice as fast.",
+                help="Compile the model: slow to start, then up to twice as fast. Default: in train only.",
             ),
             click.option("--gradient-checkpointing", is_flag=True, help="Use less memory and more time."),
             click.option(

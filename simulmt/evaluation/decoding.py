@@ -30,6 +30,10 @@ GPU_ROWS = 256
 _ROW_TOKENS = 512  # a long sentence and its translation
 _CPU_BYTES = 2**30
 
+_REFILL = 8
+"""Rows are given new sentences when this fraction of them is free: a first step has many tokens, and while it is made
+attention pads all others to it."""
+
 _PASS_COST = {"cpu": 16}
 _GPU_PASS_COST = 2000
 """What a forward pass costs beside its tokens, in tokens: on a CPU the weights are read anew and kernels started, on a
@@ -82,15 +86,18 @@ def decode(
 ) -> Iterator[Instance]:
     """Yield an Instance for each sentence, in the order in which they get done.
 
-    Up to `rows` sentences are decoded at a time, those of like length together; as one ends the next takes its row.
+    Up to `rows` sentences are decoded at a time, those of like length together; rows that get free take the next ones.
     Each is a stream of its own, its words and delays are those of a single stream. `arrivals` are left out and
-    `elapsed` is 0: in a batch, time says nothing about a live stream.
+    `elapsed` is 0: in a batch, time says nothing about a live stream. (In float32. In bfloat16 the rounding of another
+    batch can tip a word where two are equally likely.)
     """
     batch = _Batch(translator, policy, rows)
     waiting = deque(sorted(sentences, key=lambda sentence: -len(sentence.source)))
+    refill = max(1, rows // _REFILL)
     while waiting or batch.active:
-        while waiting and batch.free:
-            batch.add(waiting.popleft())
+        if len(batch.free) >= refill or not batch.active:
+            for _ in range(min(len(batch.free), len(waiting))):
+                batch.add(waiting.popleft())
         yield from batch.step()
 
 

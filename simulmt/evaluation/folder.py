@@ -1,4 +1,4 @@
-"""The folder of one setting: instances.log, config.yaml and scores.tsv as SimulEval has them, scores.json and run.json."""
+"""The folder of one setting: instances.log, config.yaml, scores.tsv as SimulEval has them; scores.json and run.json."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from simulmt.errors import SimulmtError, UsageError
 from simulmt.evaluation.corpus import Sentence
-from simulmt.evaluation.executor import ModelSpec, dtype_of, shares
+from simulmt.evaluation.executor import ModelSpec, dtype_of, rest_when_idle, shares
 from simulmt.evaluation.settings import Setting
 from simulmt.instance import Instance
 
@@ -62,7 +62,7 @@ class Workers:
         Raises:
             SimulmtError: the model can't be loaded.
         """
-        self._workers = [self._start() for _ in range(self.count)]
+        self._workers = [self._start(number) for number in range(self.count)]
         try:
             self._await_model()
         except BaseException:
@@ -94,11 +94,11 @@ class Workers:
             worker.process.join()
         self._workers = []
 
-    def _start(self) -> _Worker:
+    def _start(self, number: int) -> _Worker:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        threads = self.spec.threads or max(1, (os.cpu_count() or 1) // self.count)
-        process = context.Process(target=_work, args=(theirs, self.spec, threads, self.rows), daemon=True)
+        spec = replace(self.spec, threads=self.spec.threads or max(1, (os.cpu_count() or 1) // self.count))
+        process = context.Process(target=_work, args=(theirs, spec, number, self.rows), daemon=True)
         process.start()
         theirs.close()  # so that the end of the process is the end of the pipe
         return _Worker(process, ours)
@@ -153,7 +153,7 @@ class Workers:
             raise SimulmtError(f"{share.losses} workers were lost (status {worker.process.exitcode})", _REMEDY)
         if share.left:
             queue.appendleft(share)
-        self._workers[number] = self._start()
+        self._workers[number] = self._start(number)
 
 
 _REMEDY = "if memory ran out, try fewer --workers or --rows"
@@ -164,19 +164,19 @@ def _readable(connections: list[Connection]) -> list[Connection]:
     return [connection for connection in wait(connections) if isinstance(connection, Connection)]
 
 
-def _work(connection: Connection, spec: ModelSpec, threads: int, rows: int | None) -> None:
+def _work(connection: Connection, spec: ModelSpec, number: int, rows: int | None) -> None:
     """Serve one parent until its end of the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     try:
-        _serve(connection, spec, threads, rows)
+        _serve(connection, spec, number, rows)
     except SimulmtError as error:
         connection.send(("error", (str(error), isinstance(error, UsageError))))
     except (EOFError, OSError):
         return  # the parent is gone
 
 
-def _serve(connection: Connection, spec: ModelSpec, threads: int, rows: int | None) -> None:
-    translator = replace(spec, threads=threads).load()
+def _serve(connection: Connection, spec: ModelSpec, number: int, rows: int | None) -> None:
+    translator = replace(spec, device=spec.device or _own_gpu(number)).load()
     from simulmt.evaluation.decoding import decode_fitting
 
     connection.send(("ready", dtype_of(translator)))
@@ -185,3 +185,12 @@ def _serve(connection: Connection, spec: ModelSpec, threads: int, rows: int | No
         for instance in decode_fitting(translator, sentences, setting.make(), rows):
             connection.send(("instance", instance))
         connection.send(("end", None))
+
+
+def _own_gpu(number: int) -> str | None:
+    """Return the GPU of worker `number` where there are several, else None: whatever there is."""
+    rest_when_idle()
+    import torch
+
+    count = torch.cuda.device_count()
+    return f"cuda:{number % count}" if count > 1 else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -160,6 +161,7 @@ def _quiet() -> None:
     """Keep transformers' progress bars and advice off stderr: what goes wrong is told by an error of ours."""
     from transformers.utils import logging
 
+    os.environ.setdefault("TQDM_DISABLE", "1")  # the bars of the GGUF reader know no other switch
     logging.disable_progress_bar()
     logging.set_verbosity_error()
 

@@ -68,17 +68,27 @@ class PackedCache(GroupCache):
     """A GroupCache whose layers are given the states of a packed step."""
 
     _token_rows: Tensor
+    _whole: bool
 
-    def place_packed(self, rows: Tensor, where: Tensor, groups: Tensor, lengths: Tensor, real: Tensor) -> None:
-        """Say where the next step's tokens go: as `place`, with `real` [b, q] telling tokens from padding."""
+    def place_packed(self, rows: Tensor, where: Tensor, groups: Tensor, lengths: Tensor) -> bool:
+        """Say where the next step's tokens go: as `place`, for rows in rising order.
+
+        Returns:
+            True if the layers will return all rows, also those that take no part: where most do, that is cheaper than
+            to copy theirs.
+        """
         self.place(rows, where, groups, lengths)
+        real = groups != EMPTY
         self._token_rows = self._rows[:, None].expand_as(real)[real]  # [N]
         self._where = where[real]  # [N]
+        self._whole = 2 * len(rows) > self.rows
+        return self._whole
 
     def store(self, buffer: Tensor, states: Tensor) -> Tensor:
-        """Write the step's [1, heads, N, size]; return the rows' slots, [b, heads, extent, size]."""
+        """Write the step's [1, heads, N, size]; return rows' slots, [b, heads, extent, size]."""
         buffer[self._token_rows, :, self._where] = states[0].transpose(0, 1)
-        return self._view(buffer[:, :, : self.extent])
+        filled = buffer[:, :, : self.extent]
+        return filled if self._whole else filled[self._rows]
 
 
 @dataclass
@@ -93,25 +103,42 @@ class PackedDecoder(Decoder):
 
     @torch.inference_mode()
     def logits(self, requests: Sequence[Request], rows: Sequence[int] | None = None) -> Tensor:
-        """As Decoder.logits: [b, V] float32."""
-        batch = self._batch(requests, range(len(requests)) if rows is None else rows)
-        real = batch.groups != EMPTY
-        self.cache.place_packed(batch.rows, batch.where, batch.groups, batch.lengths, real)
+        """As Decoder.logits: [b, V] float32, for requests and rows in any order."""
+        rows = range(len(requests)) if rows is None else rows
+        order = sorted(range(len(rows)), key=lambda place: rows[place])
+        scores = self._logits([requests[place] for place in order], [rows[place] for place in order])
+        return scores if order == list(range(len(rows))) else scores[torch.tensor(order).argsort()]
+
+    def _logits(self, requests: Sequence[Request], rows: Sequence[int]) -> Tensor:
+        """As `logits`, for rows in rising order."""
+        batch = self._batch(requests, rows)
+        whole = self.cache.place_packed(batch.rows, batch.where, batch.groups, batch.lengths)
         self._check_window()
+        real = batch.groups != EMPTY
         mask = step_mask(self.cache.placed_groups(), batch.lengths.to(self.device), batch.groups, batch.where)
-        last = real.sum(1).cumsum(0) - 1  # [b], the place of each row's last token among the N
-        with _packed(self.model.config.get_text_config(), _Pack(real, mask)):
+        pack = self._spread(real, mask, batch.rows) if whole else _Pack(real, mask)
+        with _packed(self.model.config.get_text_config(), pack):
             output = self.model(
                 input_ids=batch.tokens[real][None],
                 position_ids=batch.positions[real][None],
                 attention_mask=mask,
                 use_cache=True,
-                logits_to_keep=last,
+                logits_to_keep=real.sum(1).cumsum(0) - 1,  # the place of each row's last token among the N
                 **{self._cache_name: self.cache},
             )
         self._count(requests)
         scores: Tensor = output.logits[0].float()
         return scores
+
+    def _spread(self, real: Tensor, mask: Tensor, rows: Tensor) -> _Pack:
+        """Lay out over all rows of the cache; those that take no part have no tokens, and what they see is not used."""
+        if len(rows) == self.rows:
+            return _Pack(real, mask)
+        all_real = real.new_zeros(self.rows, real.shape[1])
+        all_mask = mask.new_ones(self.rows, *mask.shape[1:])
+        all_real[rows.to(self.device)] = real
+        all_mask[rows.to(self.device)] = mask
+        return _Pack(all_real, all_mask)
 
 
 @contextmanager

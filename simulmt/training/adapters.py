@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from simulmt.errors import SimulmtError, UsageError
 
@@ -73,7 +73,7 @@ def add_adapter(model: Any, options: LoraOptions, base: str) -> Any:
     return adapted
 
 
-def save_adapter(adapted: Any, folder: Path) -> None:
-    """Write adapter_config.json and adapter_model.safetensors."""
-    adapted.save_pretrained(str(folder), save_embedding_layers=False)
+def save_adapter(adapted: Any, folder: Path, weights: dict[str, Tensor]) -> None:
+    """Write adapter_config.json and adapter_model.safetensors; `weights` are those of the adapter, by name."""
+    adapted.save_pretrained(str(folder), save_embedding_layers=False, state_dict=weights)
     (folder / "README.md").unlink(missing_ok=True)  # peft's empty card; ours is written later

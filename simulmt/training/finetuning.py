@@ -29,6 +29,7 @@ class FinetuneOptions:
         base: as the user named it. `source`, `target`: languages, None where the base has one pair.
         lora: None trains all weights.
         loading: device and number format of the base.
+        shard: spread the layers over the processes of a launcher.
         run: everything else.
     """
 
@@ -38,11 +39,12 @@ class FinetuneOptions:
     lora: LoraOptions | None
     loading: Options
     run: RunOptions
+    shard: bool = False
 
 
 def finetune(options: FinetuneOptions) -> int:
     """Run; return the exit status."""
-    workers = make_workers(torch.device(options.loading.device or "cpu"))
+    workers = make_workers(torch.device(options.loading.device or "cpu"), sharded=options.shard)
     workers.wait()  # until the first has made the output folder
     options.run.output.mkdir(parents=True, exist_ok=True)
     check_data(options.run.data)
@@ -96,7 +98,7 @@ def tuned_subject(options: FinetuneOptions, translator: Translator) -> Subject:
             translator.model,
             identity | {"adapter": None},
             card,
-            lambda folder: save_whole(translator, folder),
+            lambda folder, _: save_whole(translator, folder),
             f"{base}, tuned for {translator.source.name} → {translator.target.name}",
             f"simulmt translate --model {output}",
         )
@@ -113,7 +115,7 @@ def tuned_subject(options: FinetuneOptions, translator: Translator) -> Subject:
         adapted,
         identity | {"adapter": f"rank {lora.rank}, alpha {lora.alpha:g}, dropout {lora.dropout:g}"},
         card,
-        lambda folder: save_adapter(adapted, folder),
+        lambda folder, weights: save_adapter(adapted, folder, weights),
         f"Adapter for {base}, {translator.source.name} → {translator.target.name}",
         f"simulmt translate --model {base} --adapter {output}",
     )

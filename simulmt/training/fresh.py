@@ -187,7 +187,7 @@ def _subject(options: TrainOptions, translator: Translator) -> Subject:
         translator.model,
         identity,
         card,
-        lambda folder: _save(translator, folder),
+        lambda folder, _: _save(translator, folder),
         f"{source.name} → {target.name}",
         f"simulmt translate --model {output}",
         initial=stable if stable is not None and stable.exists() else None,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import warnings
 from contextlib import AbstractContextManager, nullcontext
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -78,6 +81,14 @@ def store_by_row(model: nn.Module) -> None:
 def autocast(device: torch.device, bfloat16: bool) -> AbstractContextManager[Any]:
     """Return the context in which matrix products are computed in bfloat16, or one that changes nothing."""
     return torch.autocast(device.type, torch.bfloat16) if bfloat16 else nullcontext()
+
+
+def can_compile(device: torch.device) -> bool:
+    """True if there is what torch.compile needs: a C++ compiler for processors, triton for GPUs."""
+    if device.type == "cuda":
+        return find_spec("triton") is not None
+    compilers = (os.environ.get("CXX", "g++"), "clang++")
+    return device.type == "cpu" and any(shutil.which(name) is not None for name in compilers)
 
 
 def has_fast_bfloat16(device: torch.device) -> bool:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from simulmt.errors import UsageError
+from simulmt.training.workers import fill, whole
 
 Name = Literal["adamw", "muon"]
 
@@ -83,7 +84,7 @@ def optimizer_tensors(model: nn.Module, optimizers: Iterable[torch.optim.Optimiz
     """Return the state as tensors named `WEIGHT|KEY`."""
     names: dict[Any, str] = {weight: name for name, weight in model.named_parameters()}
     return {
-        f"{names[weight]}{SEPARATOR}{key}": value
+        f"{names[weight]}{SEPARATOR}{key}": whole(value)
         for optimizer in optimizers
         for weight, state in optimizer.state.items()
         for key, value in state.items()
@@ -108,4 +109,8 @@ def load_optimizer_tensors(
             raise ValueError(f"{weight_name} is not among the weights that are trained")
         state: dict[str, Any] = owners[weight].state[weight]
         # Averages must lie in memory as their weight does: fused updates run over both in the same order.
-        state[key] = torch.empty_like(weight).copy_(tensor) if tensor.shape == weight.shape else tensor.to(weight.device)
+        if tensor.shape == weight.shape:
+            state[key] = torch.empty_like(weight)
+            fill(state[key], tensor)
+        else:
+            state[key] = tensor.to(weight.device)

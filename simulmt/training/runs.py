@@ -10,10 +10,14 @@ from typing import Any
 
 import torch
 import transformers
+from torch import Tensor
 
+from simulmt.errors import UsageError
 from simulmt.live import Interrupt
 from simulmt.model.catalog import Card
+from simulmt.model.decoder import attention_window
 from simulmt.model.loading import Translator
+from simulmt.training.batches import Shape, shapes
 from simulmt.training.checkpoint import STABLE, load_checkpoint, steps
 from simulmt.training.corpus import Corpus
 from simulmt.training.data import DataOptions, Prepared, pad_token, prepare
@@ -59,7 +63,8 @@ class Subject:
         translator: model, tokenizer and prompt; `model` is the same model, perhaps with an adapter around it.
         identity: what makes this run this run, beside its data.
         card: of the result, scores not yet filled in.
-        write: writes the weights into a folder. `title`, `usage`: for the model card.
+        write: writes the weights into a folder; it is given those that were trained, by name.
+        title, usage: for the model card.
         initial: a checkpoint folder to take weights and optimizer from, in a new run.
     """
 
@@ -67,7 +72,7 @@ class Subject:
     model: Any
     identity: dict[str, Any]
     card: Card
-    write: Callable[[Path], None]
+    write: Callable[[Path, dict[str, Tensor]], None]
     title: str
     usage: str
     initial: Path | None = None
@@ -82,16 +87,7 @@ def execute(options: RunOptions, subject: Subject, corpus: Corpus, report: DataR
     if options.gradient_checkpointing:
         recompute_activations(model)
     trainer_options = replace(options.trainer, valid_every=options.trainer.valid_every if prepared.valid else 0)
-    identity = subject.identity | {
-        "data": corpus.digest,
-        "weights of the data": [data.weight for data in corpus.files],
-        "tokens per batch": options.data.batch_tokens * workers.size,
-        "batches per step": trainer_options.accumulate,
-        "longest pair": options.data.max_length,
-        "k": str(options.data.recipe.lags),
-        "validation": options.data.valid,
-        "seed": options.data.seed,
-    }
+    identity = _identity(options, subject, corpus, workers)
     folder = options.output / CHECKPOINTS
     if options.dry_run:
         _tell(estimate(model, prepared, trainer_options, workers), display)
@@ -105,7 +101,7 @@ def execute(options: RunOptions, subject: Subject, corpus: Corpus, report: DataR
     if not done:
         display.note(f"interrupted at step {trainer.progress.step:,}; --resume goes on from there")
         return interrupt.exit_code or 130
-    if workers.main:
+    if workers.main or workers.sharded:  # processes that share the weights must translate together
         _leave(options, subject, trainer, prepared, log, display)
     if log is not None:
         log.close()
@@ -119,6 +115,7 @@ def _prepare(
     translator = subject.translator
     maker = ExampleMaker(translator.prompt.frame, translator.tokenizer, translator.source, translator.target)
     config = translator.model.config.get_text_config()
+    _check_room(config, shapes(maker.frame, options.data.max_length)[-1], translator.card.phi)
     return prepare(
         options.data,
         corpus,
@@ -130,6 +127,33 @@ def _prepare(
         fill=options.trainer.compile,
         note=display.note,
     )
+
+
+def _identity(options: RunOptions, subject: Subject, corpus: Corpus, workers: Workers) -> dict[str, Any]:
+    """Return what a checkpoint must agree with to be one of this run; limits and rates may change."""
+    data = options.data
+    return subject.identity | {
+        "data": corpus.digest,
+        "weights of the data": [one.weight for one in corpus.files],
+        "tokens per batch": data.batch_tokens * workers.size,
+        "batches per step": options.trainer.accumulate,
+        "longest pair": data.max_length,
+        "k": str(data.recipe.lags),
+        "noise and join": [data.recipe.noise, data.recipe.join],
+        "validation": data.valid,
+        "seed": data.seed,
+    }
+
+
+def _check_room(config: Any, longest: Shape, phi: int) -> None:
+    """Raise UsageError if the longest pairs outgrow the model's positions or its sliding attention window."""
+    window, positions = attention_window(config), getattr(config, "max_position_embeddings", None)
+    side = max(longest.source, phi + longest.target)
+    remedy = "lower --max-length"
+    if window is not None and longest.tokens > window:
+        raise UsageError(f"pairs may have {longest.tokens} tokens, the model's attention window holds {window}", remedy)
+    if positions is not None and side > positions:
+        raise UsageError(f"a side may have {side} tokens, the model has {positions} positions", remedy)
 
 
 def _restore(trainer: Trainer, options: RunOptions, subject: Subject, display: Display) -> bool:
@@ -186,10 +210,14 @@ def _leave(
     kept = {key: value for key, value in extra.items() if value is not None}
     card = replace(subject.card, extra=subject.card.extra | kept)
 
+    weights = trainer.gathered()
+
     def write(folder: Path) -> None:
-        subject.write(folder)
+        subject.write(folder, weights)
         write_cards(folder, card, subject.title, subject.usage)
 
+    if not trainer.workers.main:
+        return
     publish(options.output, write)
     if log is not None:
         log.write(event="done", **kept)

@@ -25,7 +25,7 @@ from simulmt.training.optimizers import (
 )
 from simulmt.training.progress import Display, TrainingLog
 from simulmt.training.schedule import Limits, Schedule
-from simulmt.training.workers import Workers
+from simulmt.training.workers import Workers, fill, whole
 
 TRAINED = "weights"
 BEST = "best"
@@ -115,6 +115,7 @@ class Trainer:
         self.best: dict[str, Tensor] = {}
         self._clock = clock
         store_by_row(model)
+        workers.shard(model)
         self._optimizers = make_optimizers(model, options.optimizer)
         self._objective, self._wrapped = workers.wrap(Objective(model), self._optimizers)
         self._train_objective: nn.Module = self._objective
@@ -129,6 +130,10 @@ class Trainer:
         """Return the trainable weights by name."""
         return {name: weight for name, weight in self.model.named_parameters() if weight.requires_grad}
 
+    def gathered(self) -> dict[str, Tensor]:
+        """Return the trainable weights by name, put together from all processes, which all must call this."""
+        return {name: whole(weight.detach()) for name, weight in self.trained().items()}
+
     def restore(self, checkpoint: Checkpoint, *, optimizer_only: bool = False) -> None:
         """Go on from a checkpoint; `optimizer_only` takes weights and optimizer into a new run.
 
@@ -141,9 +146,8 @@ class Trainer:
         saved = checkpoint.tensors[TRAINED]
         if saved.keys() != weights.keys():
             raise SimulmtError("the checkpoint holds other weights than those to train", "give the options of its run")
-        with torch.no_grad():
-            for name, weight in weights.items():
-                weight.copy_(saved[name])
+        for name, weight in weights.items():
+            fill(weight, saved[name])
         load_optimizer_tensors(self.model, self._optimizers, dict(checkpoint.tensors["optimizer"]))
         if optimizer_only:
             return
@@ -152,9 +156,9 @@ class Trainer:
         _set_random_state(dict(checkpoint.tensors["random"]))
 
     def checkpoint(self) -> Checkpoint:
-        """Return the state of this moment."""
+        """Return the state of this moment; as `gathered`, for all processes."""
         tensors: dict[str, dict[str, Tensor]] = {
-            TRAINED: dict(self.trained()),
+            TRAINED: self.gathered(),
             "optimizer": optimizer_tensors(self.model, self._optimizers),
             "random": _random_state(),
         }
@@ -165,7 +169,8 @@ class Trainer:
 
     def save(self, name: str | None = None) -> Path | None:
         """Write a checkpoint; only the main process does."""
-        place = save_checkpoint(self.folder, self.checkpoint(), name) if self.workers.main else None
+        checkpoint = self.checkpoint() if self.workers.main or self.workers.sharded else None
+        place = save_checkpoint(self.folder, checkpoint, name) if checkpoint and self.workers.main else None
         self.workers.wait()
         return place
 
@@ -182,7 +187,7 @@ class Trainer:
         while True:
             (seconds,) = self.workers.agree([self._clock() - started])
             self.progress.seconds = seconds
-            if self._share_done() >= 1.0:
+            if self._share_done() >= 1.0 or self._stalled():
                 break
             if self.workers.any(interrupted()):
                 self.save()
@@ -196,12 +201,18 @@ class Trainer:
             self._step(batches)
             if self.progress.step % self.options.log_every == 0:
                 self._report(log, display, self._clock() - started)
-            if self._validation_due() and self._validate(log, display):
-                display.note(f"no better validation loss in {self.options.patience} validations: stopped early")
-                break
+            if self._validation_due():
+                self._validate(log, display)
+        if self._stalled():
+            display.note(f"no better validation loss in {self.options.patience} validations: stopped early")
         self.progress.seconds = self.workers.agree([self._clock() - started])[0]
+        self.save()  # what follows may be interrupted too
         self._finish(log, display)
         return True
+
+    def _stalled(self) -> bool:
+        """True if the validation loss has not fallen for as long as `patience`."""
+        return 0 < self.options.patience <= self.progress.bad
 
     def _share_done(self) -> float:
         progress = self.progress
@@ -274,8 +285,8 @@ class Trainer:
         self.model.train()
         return float(self.workers.sum(total)) / max(1, sum(batch.label_count for batch in self.valid))
 
-    def _validate(self, log: TrainingLog | None, display: Display) -> bool:
-        """Measure the validation loss; return True if it has not fallen for as long as `patience`."""
+    def _validate(self, log: TrainingLog | None, display: Display) -> None:
+        """Measure the validation loss, and keep the weights if it is the lowest so far."""
         progress = self.progress
         progress.valid_loss = loss = self.validation_loss()
         if log is not None:
@@ -284,10 +295,9 @@ class Trainer:
         if progress.best_loss is None or loss < progress.best_loss:
             progress.best_loss, progress.best_step, progress.bad = loss, progress.step, 0
             if self.options.patience:
-                self.best = {name: weight.detach().cpu().clone() for name, weight in self.trained().items()}
+                self.best = {name: weight.cpu().clone() for name, weight in self.gathered().items()}
         else:
             progress.bad += 1
-        return 0 < self.options.patience <= progress.bad
 
     def _finish(self, log: TrainingLog | None, display: Display) -> None:
         """Validate the final weights, and take back the best ones if those were better."""
@@ -296,9 +306,8 @@ class Trainer:
         if self.progress.step % max(1, self.options.valid_every) or not self.options.valid_every:
             self._validate(log, display)
         if self.best and self.progress.best_step != self.progress.step:
-            with torch.no_grad():
-                for name, weight in self.trained().items():
-                    weight.copy_(self.best[name])
+            for name, weight in self.trained().items():
+                fill(weight, self.best[name])
             self.progress.valid_loss = self.progress.best_loss
             display.note(f"weights of step {self.progress.best_step:,} were the best and are kept")
 

@@ -20,14 +20,18 @@ class Workers:
 
     Attributes:
         rank: number of this process. `size`: of all.
-        device: where this process computes.
+        device: where this process computes. `sharded`: each process holds a part of each layer's weights only.
     """
 
     rank = 0
     size = 1
+    sharded = False
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
+
+    def shard(self, model: nn.Module) -> None:
+        """Spread the weights of the model's layers over the processes, if they were told to."""
 
     @property
     def main(self) -> bool:
@@ -66,21 +70,43 @@ class Workers:
 
 
 class ManyWorkers(Workers):
-    """Processes under a launcher, through accelerate."""
+    """Processes under a launcher, through accelerate.
 
-    def __init__(self, device: torch.device) -> None:
+    Args:
+        sharded: spread the layers over the processes (FSDP2) instead of keeping a copy in each (DDP); for adapters,
+            since the embeddings, which are not trained then, stay whole everywhere.
+    """
+
+    def __init__(self, device: torch.device, *, sharded: bool = False) -> None:
         from accelerate import Accelerator  # type: ignore[import-untyped]
 
         self.accelerator = Accelerator(cpu=device.type == "cpu")
         super().__init__(self.accelerator.device)
         self.rank = self.accelerator.process_index
         self.size = self.accelerator.num_processes
+        self.sharded = sharded
+
+    def shard(self, model: nn.Module) -> None:
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import fully_shard
+
+        if not self.sharded:
+            return
+        mesh = init_device_mesh(self.device.type, (self.size,))
+        for name, layers in model.named_modules():
+            if isinstance(layers, nn.ModuleList) and name.endswith("layers"):
+                for layer in layers:
+                    fully_shard(layer, mesh=mesh, reshard_after_forward=True)
 
     def wrap(self, objective: nn.Module, optimizers: Optimizers) -> tuple[nn.Module, Optimizers]:
+        if self.sharded:
+            return objective, optimizers
         prepared = self.accelerator.prepare(objective, *optimizers)
         return prepared[0], list(prepared[1:])
 
     def no_sync(self, objective: nn.Module) -> AbstractContextManager[Any]:
+        if self.sharded:
+            return nullcontext()
         return self.accelerator.no_sync(objective)  # type: ignore[no-any-return]
 
     def sum(self, value: Tensor) -> Tensor:
@@ -96,7 +122,10 @@ class ManyWorkers(Workers):
         return bool(self.sum(torch.tensor(float(flag), device=self.device)) > 0)
 
     def clip(self, objective: nn.Module, largest: float) -> None:
-        self.accelerator.clip_grad_norm_(objective.parameters(), largest)
+        if self.sharded:
+            super().clip(objective, largest)
+        else:
+            self.accelerator.clip_grad_norm_(objective.parameters(), largest)
 
     def wait(self) -> None:
         self.accelerator.wait_for_everyone()
@@ -129,6 +158,23 @@ def find_device(name: str | None) -> torch.device:
     return device
 
 
-def make_workers(device: torch.device) -> Workers:
+def make_workers(device: torch.device, *, sharded: bool = False) -> Workers:
     """Return the processes that train together on devices like `device`."""
-    return ManyWorkers(device) if launched() else Workers(device)
+    return ManyWorkers(device, sharded=sharded) if launched() else Workers(device)
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """Return a tensor of which each process holds a part, put together; all processes must call it."""
+    from torch.distributed.tensor import DTensor
+
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+def fill(tensor: Tensor, values: Tensor) -> None:
+    """Copy values into a tensor, of which this process may hold a part only."""
+    from torch.distributed.tensor import DTensor, distribute_tensor
+
+    with torch.no_grad():
+        if isinstance(tensor, DTensor):
+            values = distribute_tensor(values.to(tensor.device), tensor.device_mesh, tensor.placements)
+        tensor.copy_(values)

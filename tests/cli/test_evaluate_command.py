@@ -1,6 +1,8 @@
 """`simulmt evaluate` from end to end, on a tiny model."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -192,8 +194,6 @@ def test_plot_and_staircase_of_what_is_done(evaluate, tmp_path: Path, capsys) ->
 
 
 def test_without_matplotlib_one_line_says_so(evaluate, tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert evaluate("--k", "1,2", "--quiet") == 0
     assert "matplotlib" in capsys.readouterr().err
@@ -203,3 +203,16 @@ def test_without_matplotlib_one_line_says_so(evaluate, tmp_path: Path, capsys, m
 def test_output_belongs_behind_the_subcommand(tmp_path: Path, capsys) -> None:
     assert run(["evaluate", "--output", str(tmp_path), "plot", str(tmp_path)]) == 2
     assert "give it after" in capsys.readouterr().err
+
+
+def test_help_plot_and_staircase_start_without_torch(evaluate, tmp_path: Path) -> None:
+    evaluate("--k", "3", "--quiet")
+    log = str(tmp_path / "run" / "k3" / LOG)
+    code = (
+        "import sys; from simulmt.cli.main import run;"
+        f"status = [run(['evaluate', '--help']), run(['evaluate', 'plot', {str(tmp_path / 'run')!r}]),"
+        f" run(['evaluate', 'staircase', {log!r}])];"
+        "sys.exit(any(status) or 'torch' in sys.modules or 'transformers' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

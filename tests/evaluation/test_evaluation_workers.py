@@ -52,6 +52,14 @@ def test_two_processes_one_of_them_killed_give_the_results_of_one(tmp_path: Path
         pool.close()
 
 
+def test_workers_take_turns_at_the_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    for count, expected in ((0, [None, None, None]), (1, [None, None, None]), (2, ["cuda:0", "cuda:1", "cuda:0"])):
+        monkeypatch.setattr(torch.cuda, "device_count", lambda count=count: count)
+        assert [workers._own_gpu(number) for number in range(3)] == expected
+
+
 def test_an_error_in_a_worker_is_told_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_work", fake_workers.cannot_load)
     with pytest.raises(SimulmtError, match="no model of that name"):

@@ -1,7 +1,5 @@
 import errno
 import os
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,22 +43,6 @@ def test_disk_full_leaves_the_last_whole(tmp_path: Path, monkeypatch: pytest.Mon
         save_checkpoint(tmp_path, at_step(2))
     assert [path.name for path in tmp_path.iterdir()] == ["step-00000001"]
     assert load_checkpoint(steps(tmp_path)[-1]).state == {"step": 1}
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 1 MiB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
-    try:
-        mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
-    except OSError:
-        mounted = False
-    if not mounted:
-        pytest.skip("file systems cannot be mounted here")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
 
 
 def test_a_disk_that_is_really_full(small_disk: Path) -> None:

@@ -94,6 +94,14 @@ def test_an_adapter_on_the_wrong_base(tmp_path: Path) -> None:
         load(str(other), adapter=str(output), options=CPU)
 
 
+def test_pairs_must_fit_a_sliding_window(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    base = tiny_model("gemma2", tmp_path / "base", "none", sliding_window=64)
+    command = ["finetune", str(write_pairs(tmp_path)), "--base", str(base), "--output", str(tmp_path / "out"), *SMALL]
+    assert run([*command, "--from", "en", "--to", "de", "--max-steps", "1"]) == 2
+    assert "attention window holds 64; lower --max-length" in capfd.readouterr().err
+    assert run([*command, "--from", "en", "--to", "de", "--max-steps", "1", "--max-length", "20"]) == 0
+
+
 def test_a_validation_file_and_chat_templates(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     base = tiny_model("qwen2", tmp_path / "base", "system")
     valid = tmp_path / "valid.tsv"
@@ -134,12 +142,18 @@ def test_bad_lines_are_reported(tmp_path: Path, capfd: pytest.CaptureFixture[str
         (["pairs.tsv", "--base", "nowhere"], 1, "no model 'nowhere'"),
         (["pairs.tsv", "--resume"], 2, "holds no run to resume"),
         (["pairs.tsv", "--optimizer", "muon"], 2, "--optimizer muon"),
+        (["pairs.tsv", "--max-length", "2000"], 2, "the model has 1024 positions; lower --max-length"),
+        (["pairs.tsv", "--shard", "--full"], 2, "--shard is for adapters"),
     ],
 )
 def test_wrong_use_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], arguments: list[str], status: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    arguments: list[str],
+    status: int,
     message: str,
-) -> None:  # fmt: skip
+) -> None:
     own(tmp_path)
     write_pairs(tmp_path)
     (tmp_path / "empty.tsv").touch()
@@ -210,6 +224,21 @@ def test_killed_and_resumed_is_as_if_never_stopped(tmp_path: Path) -> None:
     assert not (killed / "checkpoints").exists()
 
 
+def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_space(
+    small_disk: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    output = small_disk / "out"
+    command = ["finetune", str(write_pairs(tmp_path)), "--base", str(own(tmp_path)), "--output", str(output), *SMALL]
+    assert run([*command, "--full", "--max-steps", "6", "--save-minutes", "0", "--batch-tokens", "8192"]) == 1
+    last = sorted((output / "checkpoints").iterdir())[-1]
+    message = f"simulmt: no space left on the disk of {last.parent}; make space; {last} is whole, go on from it"
+    assert message in capfd.readouterr().err
+    subprocess.run(["mount", "-o", "remount,size=8m", str(small_disk)], check=True)
+    assert run(["finetune", "--resume", "--output", str(output)]) == 0
+    assert f"resumed at step {int(last.name.removeprefix('step-'))}" in capfd.readouterr().err
+    assert Card.load(output).extra["steps"] == 6
+
+
 def test_interrupting_saves_and_exits_with_130(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "out"
     command = ["finetune", str(write_pairs(tmp_path)), "--base", str(own(tmp_path)), "--output", str(output), *SMALL]
@@ -231,7 +260,8 @@ def test_interrupting_saves_and_exits_with_130(tmp_path: Path, capfd: pytest.Cap
     assert Card.load(output).extra["steps"] == step + 1
 
 
-def test_two_processes_are_one_with_twice_the_batch(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shard", [[], ["--shard"]], ids=["copies", "shards"])
+def test_two_processes_are_one_with_twice_the_batch(tmp_path: Path, shard: list[str]) -> None:
     base, data = own(tmp_path), write_pairs(tmp_path)
     common = [
         *("finetune", str(data), "--base", str(base), "--device", "cpu", "--precision", "float32", "--threads", "1"),
@@ -253,7 +283,7 @@ def test_two_processes_are_one_with_twice_the_batch(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     assert run([*common, "--batch-tokens", "8192", "--output", str(one)]) == 0
     launcher = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "29511", "-m", "simulmt"]
-    command = [sys.executable, *launcher, *common, "--batch-tokens", "4096", "--output", str(two)]
+    command = [sys.executable, *launcher, *common, *shard, "--batch-tokens", "4096", "--output", str(two)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("pairs train") == 1  # one process talks

@@ -37,8 +37,8 @@ def test_from_nothing_to_a_model_that_translates(tmp_path: Path) -> None:
     rates = ["--lr", "1e-2", "--warmup", "10", "--decay", "0.5", "--label-smoothing", "0"]
     assert run([*command, "--output", str(output), *QUICK, *learn, *rates]) == 0
     assert sorted(path.name for path in output.iterdir()) == [
-        "README.md", "checkpoints", "config.json", "model.safetensors", "run.json", "sentencepiece.model", "simulmt.json",
-        "train.jsonl",
+        "README.md", "checkpoints", "config.json", "model.safetensors", "run.json", "sentencepiece.model",
+        "simulmt.json", "train.jsonl",
     ]  # fmt: skip
     card = Card.load(output)
     assert (card.source, card.target, card.phi, card.base) == ("en", "de", 0, None)

@@ -166,7 +166,7 @@ def test_a_checkpoint_of_another_run(base: Path, tmp_path: Path) -> None:
 def test_checkpoints_every_so_often(base: Path, tmp_path: Path) -> None:
     trainer = trainer_of(base, tmp_path, replace(STEPS, save_seconds=0.0))
     run(trainer)
-    assert [place.name for place in steps(trainer.folder)] == ["step-00000006", "step-00000007"]
+    assert [place.name for place in steps(trainer.folder)] == ["step-00000007", "step-00000008"]
 
 
 def test_the_checkpoint_before_the_decay(base: Path, tmp_path: Path) -> None:
