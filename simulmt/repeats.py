@@ -34,4 +34,4 @@ class Repeats:
     def of(cls, units: Iterable[str]) -> bool:
         """Return True if any stretch of `units` repeats itself: a source that does may be translated so."""
         watch = cls()
-        return any([watch.add(unit) for unit in units])
+        return any(watch.add(unit) for unit in units)

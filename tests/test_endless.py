@@ -49,7 +49,8 @@ def test_memory_and_time_stay_flat(tmp_path: Path, punctuated: bool) -> None:
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert process.stdin is not None
     choose = random.Random(0)
-    vocabulary = "the cat sleeps on a warm stove and we read one word of it today but not tomorrow".split()
+    text = "the cat sleeps on a warm stove and we read one word of it today but not tomorrow"
+    vocabulary = text.split()
     chunk = WORDS // 10
     memory, times = [], []
     for number in range(10):

@@ -157,6 +157,7 @@ def _evaluation(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _training(options: dict[str, Any]) -> dict[str, Any]:
+    from itertools import pairwise
     from tempfile import TemporaryDirectory
 
     from simulmt.benchmark.text import stretches
@@ -166,9 +167,7 @@ def _training(options: dict[str, Any]) -> dict[str, Any]:
     with TemporaryDirectory(prefix="simulmt-") as folder:
         data = Path(folder) / "pairs.tsv"
         texts = stretches(4000)  # speed does not depend on what the words mean, so the text is its own translation
-        data.write_text(
-            "".join(f"{source}\t{target}\n" for source, target in zip(texts, texts[1:], strict=False)), encoding="utf-8"
-        )
+        data.write_text("".join(f"{source}\t{target}\n" for source, target in pairwise(texts)), encoding="utf-8")
         numbers = compare(_translator(options), data, how)
     return {
         "tokens/s, simulmt": numbers["tokens_per_second"],

@@ -88,11 +88,11 @@ def finetune(context: click.Context, /, **options: Any) -> int:
 
 
 def _run(options: dict[str, Any], output: Path) -> int:
+    from simulmt.model.devices import find_device
     from simulmt.training import finetuning
     from simulmt.training.adapters import LoraOptions
     from simulmt.training.schedule import Schedule
     from simulmt.training.trainer import TrainerOptions
-    from simulmt.training.workers import find_device
 
     loading = load_options(options["device"], options["dtype"], options["threads"], options["trust_remote_code"])
     device = find_device(loading.device)

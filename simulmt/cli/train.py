@@ -85,11 +85,11 @@ def train(context: click.Context, /, **options: Any) -> int:
 
 
 def _run(options: dict[str, Any], output: Path) -> int:
+    from simulmt.model.devices import find_device
     from simulmt.training import fresh
     from simulmt.training.objective import can_compile
     from simulmt.training.schedule import Schedule
     from simulmt.training.trainer import TrainerOptions
-    from simulmt.training.workers import find_device
 
     loading = load_options(options["device"], "float32", options["threads"], trust_remote_code=False)
     device = find_device(loading.device)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from simulmt.errors import SimulmtError
 from simulmt.model.cache import GroupCache
-from simulmt.model.layout import EMPTY, SOURCE, TARGET, source_positions, step_mask, target_positions
+from simulmt.model.layout import EMPTY, SOURCE, TARGET, attention_form, source_positions, step_mask, target_positions
 from simulmt.model.writer import Choice, Request
 from simulmt.text.tokenizers import Boundary, UnitTokenizer
 
@@ -49,7 +49,6 @@ class Decoder:
         self.device = torch.device(self.model.device)
         self.window = attention_window(config)
         self.cache = GroupCache(config.num_hidden_layers, self.rows, self.device)
-        self._additive = config._attn_implementation == "eager"  # eager attention adds its mask to the scores
         self._bias = self._biases(config.vocab_size)
         # transformers renamed the argument; models take the old name too, but warn about it.
         arguments = inspect.signature(self.model.forward).parameters
@@ -93,7 +92,7 @@ class Decoder:
         output = self.model(
             input_ids=batch.tokens,
             position_ids=batch.positions,
-            attention_mask=self.attention_mask(mask),
+            attention_mask=attention_form(mask, self.model),
             use_cache=True,
             logits_to_keep=1,
             **{self._cache_name: self.cache},
@@ -112,13 +111,6 @@ class Decoder:
     def _count(self, requests: Sequence[Request]) -> None:
         self.work.passes += 1
         self.work.tokens += sum(len(request.source) + len(request.target) for request in requests)
-
-    def attention_mask(self, mask: Tensor) -> Tensor:
-        """Return a boolean mask in the form that the model's attention takes."""
-        if not self._additive:
-            return mask
-        dtype = self.model.dtype
-        return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, torch.finfo(dtype).min)
 
     def run(self, requests: Sequence[Request], rows: Sequence[int] | None = None) -> list[int]:
         """Run one step of several streams and return the token each predicts: the best of those it may write."""

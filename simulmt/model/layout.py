@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -151,3 +152,19 @@ def step_mask(slots: Tensor, lengths: Tensor, groups: Tensor, where: Tensor) -> 
     padding = (groups == EMPTY)[:, :, None]
     mask = torch.where(padding, columns == 0, mask)
     return mask.unsqueeze(1)
+
+
+def attention_form(mask: Tensor, model: Any) -> Tensor:
+    """Return a boolean mask in the form that the model's attention takes: eager attention adds its mask to the scores.
+
+    Args:
+        mask: bool, True where a token is seen.
+        model: a transformers model.
+
+    Returns:
+        `mask` itself, or 0 and the least number of the model's dtype in its place.
+    """
+    if model.config.get_text_config()._attn_implementation != "eager":
+        return mask
+    dtype = model.dtype
+    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, torch.finfo(dtype).min)

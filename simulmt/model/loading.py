@@ -18,6 +18,7 @@ import torch
 from simulmt.errors import SimulmtError
 from simulmt.model.catalog import Card, card_of, languages_of, locate
 from simulmt.model.decoder import Decoder, attention_window
+from simulmt.model.devices import find_device
 from simulmt.model.layout import Frame
 from simulmt.model.prompt import Prompt, hub_prompt
 from simulmt.model.writer import Limits, Writer
@@ -77,7 +78,7 @@ class Options:
 
     Attributes:
         device: a torch device; None picks cuda, then mps, then cpu.
-        dtype: "auto" (float32 on a CPU for models below a billion parameters, else bfloat16), "float32", "bfloat16", "float16".
+        dtype: "float32", "bfloat16", "float16", or "auto": float32 on a CPU for models of at most 2 GB, else bfloat16.
         trust_remote_code: run Python code that comes with a hub model.
     """
 
@@ -144,7 +145,7 @@ def _own_prompt(config: Any) -> Prompt:
 
 
 def _load_model(place: Path | str, options: Options) -> Any:
-    device = torch.device(options.device or _best_device())
+    device = find_device(options.device)
     folder, arguments = _pretrained_arguments(place)
     if isinstance(place, Path) and place.is_dir():
         _check_weights(place)
@@ -174,21 +175,14 @@ def _store_by_column(model: Any) -> None:
     if model.device.type != "cpu":
         return
     for module in model.modules():
-        weight = getattr(module, "weight", None)
-        if isinstance(module, torch.nn.Linear) and weight.shape[0] >= weight.shape[1]:
-            weight.data = weight.data.t().contiguous().t()
+        if isinstance(module, torch.nn.Linear) and module.out_features >= module.in_features:
+            module.weight.data = module.weight.data.t().contiguous().t()
 
 
 def _pretrained_arguments(place: Path | str) -> tuple[str, dict[str, Any]]:
     if isinstance(place, Path) and place.is_file():
         return str(place.parent), {"gguf_file": place.name}
     return str(place), {}
-
-
-def _best_device() -> str:
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def _auto_dtype(place: Path | str, device: torch.device) -> torch.dtype:

@@ -82,7 +82,9 @@ class SuffixTokenizer:
                 f"{path} marks the start of words, not their end", "train it with treat_whitespace_as_suffix"
             )
         self._control = frozenset(
-            i for i in range(self.size) if self.model.is_control(i) or self.model.is_unknown(i) or self.model.is_unused(i)
+            i
+            for i in range(self.size)
+            if self.model.is_control(i) or self.model.is_unknown(i) or self.model.is_unused(i)
         )
         self._cache: dict[str, list[int]] = {}
 
@@ -156,16 +158,15 @@ class HubTokenizer:
 
     def encode_new(self, unit: str, first: bool) -> list[int]:
         """Encode without the cache. A later word is encoded behind an anchor, since tokenizers treat the first apart."""
-        if first:
-            tokens = self._raw(unit)
-        else:
-            space = "" if self.boundary is Boundary.CHARACTER else " "
-            tokens = self._raw(_ANCHOR + space + unit)
-            if tokens[: len(self._anchor)] == self._anchor:
-                tokens = tokens[len(self._anchor) :]
-            else:  # the anchor melted into the unit, as in unspaced text
-                tokens = self._raw(space + unit)
+        tokens = self._raw(unit) if first else self._encode_later(unit)
         return [token for token in tokens if token not in self._control]
+
+    def _encode_later(self, unit: str) -> list[int]:
+        space = "" if self.boundary is Boundary.CHARACTER else " "
+        tokens, anchor = self._raw(_ANCHOR + space + unit), self._anchor
+        if tokens[: len(anchor)] == anchor:
+            return tokens[len(anchor) :]
+        return self._raw(space + unit)  # the anchor melted into the unit, as in unspaced text
 
     def encode(self, unit: str, first: bool) -> list[int]:
         key = (unit, first)

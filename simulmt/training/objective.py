@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from simulmt.model.layout import IGNORED
+from simulmt.model.layout import IGNORED, attention_form
 from simulmt.training.batches import Batch
 
 
@@ -47,15 +47,6 @@ class Objective(nn.Module):
         return cross_entropy(
             logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=smoothing, reduction="sum"
         )
-
-
-def attention_form(mask: Tensor, model: Any) -> Tensor:
-    """Return a boolean mask as `model` takes it: eager attention adds its mask to the scores."""
-    config = model.config.get_text_config()
-    if config._attn_implementation != "eager":
-        return mask
-    dtype = model.dtype
-    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, torch.finfo(dtype).min)
 
 
 def batch_loss(objective: nn.Module, model: Any, batch: Batch, smoothing: float) -> Tensor:

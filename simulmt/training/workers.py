@@ -10,8 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from simulmt.errors import UsageError
-
 Optimizers = list[torch.optim.Optimizer]
 
 
@@ -78,7 +76,7 @@ class ManyWorkers(Workers):
     """
 
     def __init__(self, device: torch.device, *, sharded: bool = False) -> None:
-        from accelerate import Accelerator  # type: ignore[import-untyped]
+        from accelerate import Accelerator
 
         self.accelerator = Accelerator(cpu=device.type == "cpu")
         super().__init__(self.accelerator.device)
@@ -139,23 +137,6 @@ class ManyWorkers(Workers):
 def launched() -> bool:
     """True under a launcher that started several processes, or asks for sharding."""
     return int(os.environ.get("WORLD_SIZE", "1")) > 1 or os.environ.get("ACCELERATE_USE_FSDP") == "true"
-
-
-def find_device(name: str | None) -> torch.device:
-    """Return the device called `name`, by default a GPU if there is one.
-
-    Raises:
-        UsageError: no such device here.
-    """
-    if name is None:
-        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0] if str(error) else "it is not there"
-        raise UsageError(f"--device {name!r} cannot be used: {reason}", "e.g. cpu, cuda, cuda:1, mps") from error
-    return device
 
 
 def make_workers(device: torch.device, *, sharded: bool = False) -> Workers:

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -78,7 +77,8 @@ def read_until(descriptor: int, wanted: int, seconds: float) -> bytes:
 class TestTimeliness:
     def test_first_word_comes_before_the_last_is_read(self) -> None:
         process = subprocess.Popen([*COMMAND, "--k", "3"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         process.stdin.write(b"one two three four five six ")
         early = read_until(process.stdout.fileno(), 1, 60)
         assert early.strip()
@@ -108,7 +108,8 @@ class TestTimeliness:
 
     def test_a_finished_line_is_never_held_back(self) -> None:
         process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         process.stdin.write(b"Thank you.\n")
         output = b""
         while not output.endswith(b"\n"):
@@ -122,7 +123,8 @@ class TestTimeliness:
         process = subprocess.Popen(
             [*COMMAND, "--idle", "0.3", "--k", "9"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
         )
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         process.stdin.write(b"I see your cat ")
         assert read_until(process.stdout.fileno(), 1, 60).strip()
         process.stdin.close()
@@ -232,7 +234,9 @@ class TestEnds:
         process = subprocess.Popen(
             [*COMMAND, "--k", "3"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
         )
-        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
         process.stdin.write(b"I see your cat in ")
         early = read_until(process.stdout.fileno(), 1, 60)
         process.send_signal(number)
@@ -274,7 +278,7 @@ def test_wrong_usage_is_one_line(
 
 
 @pytest.fixture(scope="module")
-def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[str]]]:
+def broken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     import torch
 
     root = tmp_path_factory.mktemp("broken")
@@ -288,7 +292,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[
     empty = root / "empty"
     empty.mkdir()
     languages = ["--from", "en", "--to", "de"]
-    yield {
+    return {
         "pickle": ["--model", str(pickle), *languages],
         "cut": ["--model", str(cut)],
         "empty folder": ["--model", str(empty), *languages],

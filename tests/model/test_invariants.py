@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from simulmt.evaluation.decoding import Sentence, decode
 from simulmt.model.decoder import Decoder
-from simulmt.model.layout import segment_mask, source_positions, target_positions
+from simulmt.model.layout import attention_form, segment_mask, source_positions, target_positions
 from simulmt.model.loading import Translator, load
 from simulmt.model.writer import Request
 from simulmt.policy import Full, Policy, WaitK
@@ -75,7 +75,7 @@ def one_pass(translator: Translator, decoder: Decoder, segment: Segment) -> torc
         output = translator.model(
             input_ids=torch.tensor([source + target]),
             position_ids=torch.tensor([positions]),
-            attention_mask=decoder.attention_mask(mask),
+            attention_mask=attention_form(mask, translator.model),
             use_cache=False,
         )
     return output.logits[0, -predictions:].float()

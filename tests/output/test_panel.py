@@ -38,7 +38,7 @@ def drawn(width: int, words: list[str], written: list[str]) -> str:
 
 
 def test_shows_source_target_and_lag() -> None:
-    picture = drawn(90, "I see your cat in the garden today".split(), ["Ich", "sehe"])
+    picture = drawn(90, ["I", "see", "your", "cat", "in", "the", "garden", "today"], ["Ich", "sehe"])
     assert "I see your cat in the garden today" in picture
     assert "Ich sehe" in picture
     assert "behind 5" in picture
