@@ -91,7 +91,14 @@ _NO_MATPLOTLIB = "no curve.svg and curve.png: they need matplotlib (pip install 
     "--compare", metavar="SETTING", help="Paired bootstrap of every other setting against this one: full, k5."
 )
 @click.option("--samples", type=click.IntRange(1), default=1000, show_default=True, help="Bootstrap samples.")
-@click.option("--format", "form", type=click.Choice(["table", "json", "tsv"]), default="table", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "tsv"]),
+    default="table",
+    show_default=True,
+    help="How the scores are written to stdout.",
+)
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr, and no chart.")
 @click.pass_context
 def evaluate(context: click.Context, /, **options: Any) -> None:  # fmt: skip

@@ -22,7 +22,7 @@ def pages() -> dict[str, str]:
 
 def _contexts() -> Iterator[click.Context]:
     """Yield a context for the command, its subcommands and theirs."""
-    waiting = [click.Context(cli, info_name="simulmt")]
+    waiting = [click.Context(cli, info_name="simulmt", **cli.context_settings)]
     while waiting:
         context = waiting.pop(0)
         yield context

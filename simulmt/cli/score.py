@@ -73,7 +73,14 @@ def _tokenizer(_: click.Context, __: click.Parameter, name: str | None) -> str |
 @click.option("--confidence", is_flag=True, help="Show 95 % confidence intervals (bootstrap).")
 @click.option("--samples", type=click.IntRange(1), default=1000, show_default=True, help="Bootstrap samples.")
 @click.option("--comet", "comet_model", metavar="FILE", help="Also score with this COMET checkpoint.")
-@click.option("--format", "form", type=click.Choice(["table", "json", "tsv"]), default="table", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "tsv"]),
+    default="table",
+    show_default=True,
+    help="How the scores are written to stdout.",
+)
 @click.option("--width", type=click.IntRange(0, 12), default=2, show_default=True, help="Decimals in the table.")
 @click.option(
     "--explain",

@@ -127,9 +127,19 @@ def run_options(function: F) -> F:
                 show_default=True,
                 help="muon is for the matrices inside the layers, the rest has AdamW.",
             ),
-            click.option("--weight-decay", type=click.FloatRange(min=0), default=0.05, show_default=True),
             click.option(
-                "--label-smoothing", type=click.FloatRange(0, 1, max_open=True), default=0.1, show_default=True
+                "--weight-decay",
+                type=click.FloatRange(min=0),
+                default=0.05,
+                show_default=True,
+                help="Pull of the weights towards 0.",
+            ),
+            click.option(
+                "--label-smoothing",
+                type=click.FloatRange(0, 1, max_open=True),
+                default=0.1,
+                show_default=True,
+                help="Share of each label that is spread over all tokens.",
             ),
             click.option(
                 "--batch-tokens",
@@ -176,8 +186,21 @@ def run_options(function: F) -> F:
                 show_default=True,
                 help="Minutes between checkpoints.",
             ),
-            click.option("--log-every", type=click.IntRange(min=1), default=10, show_default=True, metavar="STEPS"),
-            click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+            click.option(
+                "--log-every",
+                type=click.IntRange(min=1),
+                default=10,
+                show_default=True,
+                metavar="STEPS",
+                help="Steps between lines of train.jsonl.",
+            ),
+            click.option(
+                "--seed",
+                type=click.IntRange(min=0),
+                default=0,
+                show_default=True,
+                help="Of all that is drawn at random.",
+            ),
             click.option("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, mps. Default: a GPU if there is one."),
             click.option("--threads", type=click.IntRange(min=1), help="CPU threads. Default: what torch chooses."),
             click.option(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -40,7 +39,6 @@ class ModelSpec:
         Raises:
             SimulmtError: as `simulmt.model.loading.load`.
         """
-        rest_when_idle()
         import torch
 
         from simulmt.model.loading import Options, load
@@ -49,15 +47,6 @@ class ModelSpec:
             torch.set_num_threads(self.threads)
         options = Options(self.device, self.dtype, self.trust_remote_code)
         return load(self.name, self.source, self.target, self.adapter, options)
-
-
-def rest_when_idle() -> None:
-    """Have OpenMP's threads sleep while they wait for work, unless torch is loaded or the user says otherwise.
-
-    By default they spin. On a machine that is busy with other things, threads that spin take the time from those they
-    wait for: one stream was 12 times slower so on two cores.
-    """
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 def dtype_of(translator: Translator) -> str:

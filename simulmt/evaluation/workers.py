@@ -15,7 +15,7 @@ from typing import Any
 
 from simulmt.errors import SimulmtError, UsageError
 from simulmt.evaluation.corpus import Sentence
-from simulmt.evaluation.executor import ModelSpec, dtype_of, rest_when_idle, shares
+from simulmt.evaluation.executor import ModelSpec, dtype_of, shares
 from simulmt.evaluation.settings import Setting
 from simulmt.instance import Instance
 
@@ -189,7 +189,6 @@ def _serve(connection: Connection, spec: ModelSpec, number: int, rows: int | Non
 
 def _own_gpu(number: int) -> str | None:
     """Return the GPU of worker `number` where there are several, else None: whatever there is."""
-    rest_when_idle()
     import torch
 
     count = torch.cuda.device_count()

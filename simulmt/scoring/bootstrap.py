@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from simulmt.errors import SimulmtError
 from simulmt.scoring.quality import SACREBLEU_METRICS, sacrebleu_metric
 from simulmt.scoring.report import Report
 
-Values = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class Comparison:
 
 def bootstrap_mean(values: Sequence[float], samples: int) -> tuple[float, float]:
     """Return the mean over resamples of the mean of `values`, and half the 95 % confidence interval."""
+    import numpy as np
+
     means = _resampled_means(np.asarray(values, dtype=np.float64), samples)
     means.sort()
     margin = samples // 40
@@ -87,6 +90,8 @@ def _paired_quality(baseline: Report, system: Report, samples: int) -> dict[str,
 
 
 def _paired_means(baseline: Report, system: Report, samples: int) -> dict[str, Comparison]:
+    import numpy as np
+
     comparisons = {}
     for name, score in baseline.scores.items():
         other = system.scores.get(name)
@@ -99,6 +104,8 @@ def _paired_means(baseline: Report, system: Report, samples: int) -> dict[str, C
 
 
 def _compare(pairs: Values, samples: int) -> Comparison:
+    import numpy as np
+
     first, second = float(pairs[:, 0].mean()), float(pairs[:, 1].mean())
     differences = np.abs(_resampled_means(pairs[:, 1] - pairs[:, 0], samples))
     beyond = int(np.sum(differences - differences.mean() > abs(second - first)))
@@ -106,6 +113,8 @@ def _compare(pairs: Values, samples: int) -> Comparison:
 
 
 def _resampled_means(values: Values, samples: int) -> Values:
+    import numpy as np
+
     seed = os.environ.get("SACREBLEU_SEED", "12345")
     generator = np.random.default_rng(None if seed.lower() == "none" else int(seed))
     means: Values = values[generator.choice(len(values), size=(samples, len(values)), replace=True)].mean(axis=1)

@@ -7,11 +7,14 @@ https://aclanthology.org/2005.iwslt-1.19 (the algorithm of mwerSegmenter).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-Keys = NDArray[np.int64]
+    Keys = NDArray[np.int64]
+
 
 _UNREACHABLE = 1 << 30
 
@@ -26,6 +29,8 @@ def resegment(hypothesis: Sequence[str], references: Sequence[Sequence[Sequence[
         hypothesis: units of the whole talk, H of them.
         references: one or more streams, each with the units of every sentence, S of them.
     """
+    import numpy as np
+
     ids = {unit: number for number, unit in enumerate(dict.fromkeys(hypothesis))}
     units = np.array([ids[unit] for unit in hypothesis], dtype=np.int64)  # [H]
     costs = np.full(len(units) + 1, _UNREACHABLE, dtype=np.int64)  # [H + 1], of the sentences so far, by end
@@ -45,6 +50,8 @@ def _extend(costs: Keys, units: Keys, reference: Sequence[int]) -> Keys:
     Cost and begin share one number, so that one minimum picks the lower cost and, among equals, the later begin: a
     surplus unit between two sentences goes to the first.
     """
+    import numpy as np
+
     scale = len(units) + 1
     positions = np.arange(scale, dtype=np.int64)
     steps = positions * scale  # cost of inserting units up to each position
@@ -57,6 +64,8 @@ def _extend(costs: Keys, units: Keys, reference: Sequence[int]) -> Keys:
 
 
 def _with_insertions(keys: Keys, steps: Keys) -> Keys:
+    import numpy as np
+
     inserted: Keys = np.minimum.accumulate(keys - steps) + steps
     return inserted
 
