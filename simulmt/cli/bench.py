@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     default=3,
     show_default=True,
-    help="Runs of each measurement; the fastest counts.",
+    help="Runs of each measurement, of re-encoding one; the fastest counts.",
 )
 @click.option(
     "--evaluate",
@@ -120,15 +120,15 @@ def _record(row: Row) -> dict[str, Any]:
 def _table(rows: list[Row]) -> Table:
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False)
-    heads = ("segment", "policy", "method", "words/s", "tokens/s", "ms/word", "p95", "tokens forwarded/word")
+    table = Table(box=None, pad_edge=False, caption="segment: words; forwarded: tokens through the model per written word")
+    heads = ("segment", "policy", "method", "words/s", "tokens/s", "ms/word", "p95", "forwarded")
     for head in heads:
         table.add_column(head, justify="left" if head in ("policy", "method") else "right")
     for row in rows:
         record = _record(row)
         times = [record["ms_per_word_median"], record["ms_per_word_p95"]]
         table.add_row(
-            f"{row.length} words", row.policy, row.method,
+            str(row.length), row.policy, row.method,
             f"{record['words_per_second']:.1f}", f"{record['tokens_per_second']:.1f}",
             *("–" if time is None else f"{time:.1f}" for time in times),
             f"{record['forwarded_per_word']:.2f}",
