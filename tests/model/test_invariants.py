@@ -92,12 +92,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return made
 
 
-KINDS = [*FAMILIES, "no-system", "no-template", "own", "own-phi"]
+KINDS = [*FAMILIES, "no-system", "no-template", "own", "own-phi", "shipped"]
 
 
 @pytest.fixture(scope="module")
 def translators(folders: dict[str, Path]) -> dict[str, Translator]:
-    return {kind: load(str(folder), "en", "de") for kind, folder in folders.items()}
+    return {kind: load(str(folder), "en", "de") for kind, folder in folders.items()} | {"shipped": load("en-de")}
 
 
 @pytest.fixture(scope="module")
@@ -170,8 +170,8 @@ def test_delays_follow_wait_k(translators: dict[str, Translator], kind: str, k: 
             assert delays == [min(k + i, len(words)) for i in range(len(delays))]
 
 
-def test_attached_punctuation_is_no_read_of_its_own() -> None:
-    translator = load("en-de")
+def test_attached_punctuation_is_no_read_of_its_own(translators: dict[str, Translator]) -> None:
+    translator = translators["shipped"]
     words = ["The", "cat,", "which", "is", "sleeping,", "is", "black."]
     segment, _ = play(translator, words, WaitK(3))
     assert segment.delays[:6] == [3, 4, 5, 6, 7, 7]
@@ -185,7 +185,7 @@ WORDS = st.lists(
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(words=WORDS, other=WORDS, k=st.integers(1, 6), kind=st.sampled_from(["own", "qwen2", "gemma2"]))
+@given(words=WORDS, other=WORDS, k=st.integers(1, 6), kind=st.sampled_from(["own", "qwen2", "gemma2", "shipped"]))
 def test_unread_source_cannot_change_what_is_written(
     translators: dict[str, Translator], words: list[str], other: list[str], k: int, kind: str
 ) -> None:
@@ -199,7 +199,7 @@ def test_unread_source_cannot_change_what_is_written(
         assert changed.delays[:same] == segment.delays[:same]
 
 
-@pytest.mark.parametrize("kind", ["own", "llama", "gemma2", "phi3"])
+@pytest.mark.parametrize("kind", ["own", "llama", "gemma2", "phi3", "shipped"])
 @pytest.mark.parametrize("policy", [WaitK(1), WaitK(3), Full()], ids=lambda p: p.name)
 def test_batch_equals_single(translators: dict[str, Translator], kind: str, policy: Policy) -> None:
     texts = [*SOURCES, "it is raining today, but tomorrow the sun will shine", "No", "He wrote a letter", ""]
