@@ -17,8 +17,8 @@ class Emission:
         segment: number of its segment in the stream, from 0.
         index: its number in the segment, from 0.
         delay: source units read when it was written.
-        arrival: when the last of those units arrived, in seconds on the stream's clock.
-        emitted: when it was written, in seconds on the same clock.
+        arrival: when the last of those units arrived, in seconds since the first unit of the stream did.
+        emitted: when it was written, likewise.
         space: True if white space stands before it.
     """
 
@@ -39,7 +39,7 @@ class SegmentEnd:
         instance: its record.
         reason: why its source ended, one of `events.Reason`.
         stopped: None, or why its target was cut off: "length" or "repeat".
-        emitted: when it ended, in seconds on the stream's clock.
+        emitted: when it ended, in seconds since the first unit of the stream arrived.
         truncated: source units too long to be encoded whole.
     """
 

@@ -24,6 +24,8 @@ class Loop(Protocol):
 
     def step(self) -> list[Output] | None: ...
 
+    def stop(self) -> int: ...
+
     @property
     def queued(self) -> int: ...
 
@@ -40,13 +42,16 @@ class Interrupt:
 
     Attributes:
         signal: the number of the first signal received, None so far.
+        at_once: True while there is nothing to end cleanly: then the first signal ends at once too.
     """
 
     signal: int | None = None
+    at_once: bool = True
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        if self.signal is not None:
-            raise KeyboardInterrupt
+        if self.at_once or self.signal is not None:
+            self.signal = self.signal or number
+            raise SystemExit(self.exit_code)
         self.signal = number
 
     @contextmanager
@@ -68,7 +73,7 @@ class Interrupt:
 POLL = 0.1
 """Seconds between two looks at the interrupt while no input comes."""
 
-AHEAD = 1000
+AHEAD = 200
 """Words and breaks taken from the reader before they are needed; beyond that they wait there, and then in the pipe."""
 
 
@@ -77,7 +82,12 @@ class LiveLoop:
     """Runs a stream on live input until it ends or is interrupted.
 
     Words are taken from the reader as soon as they are there, also between two forward passes, so that what is shown as
-    backlog is what waits. On an interrupt no more is read and the open segment is ended with the words it has.
+    backlog is what waits. On an interrupt the open segment is ended with the words it has, and what waits behind it is
+    counted and left.
+
+    Attributes:
+        first, last: arrival of the first and the last word taken, in seconds on the reader's clock.
+        dropped: words that were read but not translated because of an interrupt.
     """
 
     reader: LiveReader
@@ -88,13 +98,22 @@ class LiveLoop:
     interrupt: Interrupt = field(default_factory=Interrupt)
     first: float | None = None
     last: float | None = None
+    dropped: int = 0
     _ended: bool = False
+    _stopped: bool = False
     _failure: SimulmtError | None = None
 
     def run(self) -> None:
-        """Run to the end; sinks are not closed."""
+        """Run to the end; sinks are not closed.
+
+        Raises:
+            SimulmtError: the input cannot be read any more; what was read before has been translated.
+        """
         while True:
-            self._take(self.reader.drain() if not self._ended and self.stream.queued < AHEAD else [])
+            if self.interrupt.signal is not None and not self._stopped:
+                self._stop()
+            if not self._ended and self.stream.queued < AHEAD:
+                self._take(self.reader.drain(AHEAD))
             outputs = self.stream.step()
             if outputs is not None:
                 self._give(outputs)
@@ -106,36 +125,33 @@ class LiveLoop:
             raise self._failure
 
     def _await(self) -> None:
-        """Wait a moment for input. When it cannot be read any more, what was read is translated before that is told."""
+        """Wait a moment for input."""
         try:
             event = self.reader.get(POLL)
         except SimulmtError as error:
             self._failure = error
-            self._end()
+            self._push(End(self.last or 0.0))
         else:
             self._take([event] if event is not None else [])
 
     def _take(self, events: Sequence[Event]) -> None:
-        if self.interrupt.signal is not None and not self._ended:
-            self._end()
-            return
-        words = 0
-        for event in events:
-            if isinstance(event, Word):
-                words += 1
-                self.first = event.arrival if self.first is None else self.first
-                self.last = event.arrival
-            for item in self.segmenter.push(event):
-                self.stream.push(item)
-            self._ended = self._ended or isinstance(event, End)
-        if words and self.last is not None:
+        words = [event for event in events if isinstance(event, Word)]
+        if words:
+            self.first = words[0].arrival if self.first is None else self.first
+            self.last = words[-1].arrival
             for listener in self.listeners:
-                listener.heard(words, self.last)
+                listener.heard(len(words), self.last)
+        for event in events:
+            self._push(event)
 
-    def _end(self) -> None:
-        for item in self.segmenter.push(End(self.last or 0.0)):
+    def _push(self, event: Event) -> None:
+        for item in self.segmenter.push(event):
             self.stream.push(item)
-        self._ended = True
+        self._ended = self._ended or isinstance(event, End)
+
+    def _stop(self) -> None:
+        self.dropped = self.stream.stop() + (0 if self._ended else self.reader.backlog)
+        self._ended = self._stopped = True
 
     def _give(self, outputs: Sequence[Output]) -> None:
         for output in outputs:

@@ -38,6 +38,7 @@ class Segment:
         clock: monotonic seconds.
         whole: never end before `close` was called and every word is read, however long the segment grows. Without it, a
             segment that holds all the source its model can take ends, and the words it has not read are left over.
+        start: when the stream began, on the same clock.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Segment:
         index: int = 0,
         clock: Clock = time.monotonic,
         whole: bool = False,
+        start: float = 0.0,
     ) -> None:
         self.index = index
         self.writer = translator.writer()
@@ -58,6 +60,7 @@ class Segment:
         self.reason: Reason | None = None
         self.stopped: str | None = None
         self._whole = whole
+        self._start = start
         self._policy = policy
         self._clock = clock
         self._source_unit = translator.source.unit
@@ -101,7 +104,8 @@ class Segment:
         if self._ended:
             return False
         view = View(self.read, len(self.units), False)
-        return self.writer.wants_source or self._policy.action(view) is Action.READ or self.read == 0
+        nothing = self.writer.source_tokens == 0  # no word yet, or words of which nothing can be encoded
+        return nothing or self.writer.wants_source or self._policy.action(view) is Action.READ
 
     def _end_if_all_read(self) -> None:
         """The end of source is read together with the last unit: it is never a unit of its own.
@@ -126,14 +130,15 @@ class Segment:
         self.units.append(text)
         self.delays.append(self.read)
         self.emitted.append(now)
-        if self._repeats.add(text) and not Repeats.of(word.text for word in self.words):
+        if self._repeats.add(text) and not Repeats.of(word.text for word in self.words[: self.read]):
             self.stopped = "repeat"
         index = len(self.units) - 1
         space = index > 0 and self._target_unit == "word"
-        return Emission(text, self.index, index, self.read, self.words[self.read - 1].arrival, now, space)
+        arrival = self.words[self.read - 1].arrival
+        return Emission(text, self.index, index, self.read, arrival - self._start, now - self._start, space)
 
-    def instance(self, start: float | None = None, reference: str | None = None) -> Instance:
-        """Return the record of what was read and written; `start` is when the stream began, on the same clock.
+    def instance(self, reference: str | None = None) -> Instance:
+        """Return the record of what was read and written.
 
         A `whole` segment whose target was cut off counts the words it did not get to read as its source too.
         """
@@ -148,7 +153,7 @@ class Segment:
             source=join_words(words),
             reference=reference,
             arrivals=[_ms(word.arrival - first) for word in words],
-            offset=None if start is None else _ms(first - start),
+            offset=_ms(first - self._start),
         )
 
 
@@ -193,14 +198,23 @@ class Stream:
     @property
     def backlog(self) -> int:
         """Source units that came but were not read yet."""
-        waiting = sum(isinstance(item, Word) for item in self._items)
-        return waiting + (self.segment.waiting if self.segment else 0)
+        segment = self.segment  # the display asks from its own thread
+        waiting = sum(isinstance(item, Word) for item in self._items.copy())
+        return waiting + (segment.waiting if segment else 0)
 
     def source(self) -> tuple[list[str], int]:
         """Return the present segment's source words and how many of them have been read."""
-        if self.segment is None:
-            return [], 0
-        return [word.text for word in self.segment.words], self.segment.read
+        segment = self.segment  # the display asks from its own thread
+        return ([word.text for word in segment.words], segment.read) if segment else ([], 0)
+
+    def stop(self) -> int:
+        """End the present segment with the words it has; drop what waits behind it and return how many words that was."""
+        self._feed()
+        dropped = sum(isinstance(item, Word) for item in self._items)
+        self._items.clear()
+        if self.segment is not None and self.segment.reason is None:
+            self.segment.close("end")
+        return dropped
 
     def outputs(self) -> Iterator[Output]:
         """Yield what can be written with the words pushed so far; more may be pushed between two yields."""
@@ -232,7 +246,8 @@ class Stream:
             item = self._items.popleft()
             if isinstance(item, Word):
                 if self.segment is None:
-                    self.segment = Segment(self.translator, self.policy, self._count, self.clock)
+                    start = item.arrival if self.start is None else self.start
+                    self.segment = Segment(self.translator, self.policy, self._count, self.clock, start=start)
                     self._count += 1
                 self.segment.feed(item)
             elif self.segment is not None:
@@ -247,4 +262,5 @@ class Stream:
         self.decoder.release(self.row)
         reason = "length" if rest or segment.reason is None else segment.reason
         truncated = segment.writer.truncated
-        return [SegmentEnd(segment.instance(self.start), reason, segment.stopped, self.clock(), truncated)]
+        now = self.clock() - (self.start or 0.0)
+        return [SegmentEnd(segment.instance(), reason, segment.stopped, now, truncated)]

@@ -146,7 +146,7 @@ def _as_loaded_by_transformers(model: Any) -> Any:
 def _generate(translator: Translator, model: Any, words: Sequence[str], like: Measure) -> Measure:
     """Run transformers' own greedy generation on the same tokens, until it has written as many as group decoding did."""
     frame, tokenizer = translator.prompt.frame, translator.tokenizer
-    units = [tokenizer.encode(word, first=number == 0) for number, word in enumerate(words)]
+    units = [tokenizer.encode(word, number == 0, translator.source.unit) for number, word in enumerate(words)]
     prompt = [*frame.source_head, *(token for unit in units for token in unit), *frame.source_end, *frame.target_head]
     ids = torch.tensor([prompt], device=model.device)
     start = time.perf_counter()

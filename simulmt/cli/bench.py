@@ -120,7 +120,9 @@ def _record(row: Row) -> dict[str, Any]:
 def _table(rows: list[Row]) -> Table:
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, caption="segment: words; forwarded: tokens through the model per written word")
+    table = Table(
+        box=None, pad_edge=False, caption="segment: words; forwarded: tokens through the model per written word"
+    )
     heads = ("segment", "policy", "method", "words/s", "tokens/s", "ms/word", "p95", "forwarded")
     for head in heads:
         table.add_column(head, justify="left" if head in ("policy", "method") else "right")

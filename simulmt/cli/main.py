@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from typing import Any
@@ -38,6 +39,19 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; click would answer a closed pipe with status 1, and other failures to write with a traceback."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGone from error
+        except OSError as error:
+            raise SimulmtError(f"{error.filename or 'output'}: {error.strerror or error}") from error
+
+
+class ReaderGone(Exception):
+    """Whoever read our output has closed it; there is nothing more to do."""
+
 
 @click.group(
     cls=LazyGroup,
@@ -66,10 +80,11 @@ def rest_when_idle() -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     rest_when_idle()
+    _prepare_streams()
     try:
         result: Any = cli.main(args=arguments, prog_name="simulmt", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (ReaderGone, BrokenPipeError):
         _leave_quietly()
         return 0
     except click.ClickException as error:
@@ -81,6 +96,17 @@ def run(arguments: list[str] | None = None) -> int:
         click.echo(f"simulmt: {error}", err=True)
         return error.exit_code
     return result if isinstance(result, int) else 0
+
+
+def _prepare_streams() -> None:
+    """Give closed streams something to write to, and let every character be written whatever the locale."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  stays open as long as the process
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
+        if sys.stdout.isatty():
+            sys.stdout.reconfigure(errors="replace")
+        else:
+            sys.stdout.reconfigure(encoding="utf-8")
 
 
 def _leave_quietly() -> None:

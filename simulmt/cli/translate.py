@@ -137,11 +137,10 @@ class Run:
 
     def _translate(self, stack: ExitStack, interrupt: Interrupt, name: str, policy: Policy, unit: Unit) -> int:
         statistics = Statistics()
-        sinks, panel = self._sinks(statistics, policy, name)
-        if panel is not None:
-            stack.callback(panel.close)
+        source = open_source(self.file)
+        sinks, panel = self._sinks(stack, statistics, policy, name)
         # Reading goes on while the model loads.
-        reader = LiveReader(open_source(self.file), unit=unit, idle=self.idle, pace=self.pace)
+        reader = LiveReader(source, unit=unit, idle=self.idle, pace=self.pace)
         stack.callback(reader.close)
         translator = self._load(name)
         from simulmt.stream import Stream
@@ -151,17 +150,24 @@ class Run:
             panel.attach(stream, reader)
         segmenter = Segmenter(self.segment, max_units=self.max_words, language=translator.source.code)  # type: ignore[arg-type]
         loop = LiveLoop(reader, segmenter, stream, sinks, [panel] if panel else [], interrupt)
+        interrupt.at_once = False
         try:
             loop.run()
-            for sink in sinks:
-                sink.close()
-        finally:
-            if panel is not None:
-                panel.close()
-            if self.display != "off":
-                span = None if loop.first is None or loop.last is None else loop.last - loop.first
-                click.echo(summary(statistics, reader.counts.odd(), span), err=True)
+        except BrokenPipeError:
+            raise
+        except BaseException:
+            self._finish(sinks, loop, statistics)
+            raise
+        self._finish(sinks, loop, statistics)
         return interrupt.exit_code
+
+    def _finish(self, sinks: list[Sink], loop: LiveLoop, statistics: Statistics) -> None:
+        """Let the sinks write what they hold, and print the summary."""
+        for sink in sinks:
+            sink.close()
+        if self.display != "off":
+            span = None if loop.first is None or loop.last is None else loop.last - loop.first
+            click.echo(summary(statistics, loop.reader.counts.odd() | {"dropped": loop.dropped}, span), err=True)
 
     def _load(self, name: str) -> Translator:
         from simulmt.model.loading import load
@@ -169,21 +175,19 @@ class Run:
         options = load_options(self.device, self.dtype, self.threads, self.trust_remote_code)
         return load(name, self.source, self.target, self.adapter, options)
 
-    def _sinks(self, statistics: Any, policy: Policy, name: str) -> tuple[list[Sink], Any]:
+    def _sinks(self, stack: ExitStack, statistics: Statistics, policy: Policy, name: str) -> tuple[list[Sink], Any]:
         """Return the sinks in the order in which they take each output, and the panel if there is one."""
+        logs: list[Sink] = [LogSink(self.log)] if self.log is not None else []
         console = self._panel_console()
-        same_terminal = console is not None and self.form == "text" and _is_terminal(sys.stdout)
-        sinks: list[Sink] = [] if same_terminal else [self._text_sink()]
-        sinks.append(statistics)
-        panel = None
-        if console is not None:
-            from simulmt.output.panel import PanelSink
+        same_terminal = console is not None and _is_terminal(sys.stdout)
+        text: list[Sink] = [] if same_terminal else [self._text_sink()]
+        if console is None:
+            return [*text, statistics, *logs], None
+        from simulmt.output.panel import PanelSink
 
-            panel = PanelSink(console, f"{name} · {policy.name}", statistics, owns_text=same_terminal)
-            sinks.append(panel)
-        if self.log is not None:
-            sinks.append(LogSink(self.log))
-        return sinks, panel
+        panel = PanelSink(console, f"{name} · {policy.name}", statistics, owns_text=same_terminal)
+        stack.callback(panel.close)
+        return [*text, statistics, panel, *logs], panel
 
     def _text_sink(self) -> Sink:
         if self.form == "jsonl":
@@ -202,6 +206,8 @@ class Run:
         """Return the console for the live panel, None where there is to be none or it can't be drawn."""
         if self.display not in ("auto", "live") or not _is_terminal(sys.stderr):
             return None
+        if self.form != "text" and _is_terminal(sys.stdout):
+            return None  # records and captions would run into the panel
         from rich.console import Console
 
         console = Console(stderr=True)

@@ -113,10 +113,10 @@ class _Active:
         return self.segment.done or not self.segment.words
 
     def instance(self) -> Instance:
-        """The whole sentence counts as source, also where the target was cut off before all of it was read."""
+        """Return its record; `source` is the sentence as it was given."""
         instance = self.segment.instance(reference=self.sentence.reference)
-        instance.source, instance.source_length = self.sentence.source, len(self.segment.words)
-        instance.arrivals, instance.elapsed = None, [0.0] * len(instance.delays)
+        instance.source = self.sentence.source
+        instance.arrivals, instance.offset, instance.elapsed = None, None, [0.0] * len(instance.delays)
         return instance
 
 
@@ -132,7 +132,7 @@ class _Batch:
 
     def add(self, sentence: Sentence) -> None:
         """Give a sentence a free row."""
-        segment = Segment(self.translator, self.policy, sentence.index)
+        segment = Segment(self.translator, self.policy, sentence.index, whole=True)
         now = time.monotonic()
         for unit in split_units(sentence.source, self.translator.source.unit):
             segment.feed(Word(unit, now))

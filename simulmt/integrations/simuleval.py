@@ -69,7 +69,7 @@ class SimulmtAgent(TextToTextAgent):  # type: ignore[misc]
         """Begin the next sentence."""
         super().reset()
         self._decoder.release(0)
-        self._segment = Segment(self._translator, self._policy)
+        self._segment = Segment(self._translator, self._policy, whole=True)
         self._taken = 0
 
     def policy(self) -> Action:

@@ -18,6 +18,8 @@ from simulmt.errors import SimulmtError, UsageError
 from simulmt.text.languages import Language, parse
 
 CARD = "simulmt.json"
+HUB_ID = r"\w[\w.-]*/[\w.-]+"
+"""The form of a Hugging Face id, `org/name`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,7 @@ def locate(name: str) -> Path | str:
         if path.suffix != ".gguf":
             raise SimulmtError(f"{name} is a file, expected a model folder or a .gguf file")
         return path
-    if re.fullmatch(r"[\w.-]+/[\w.-]+", name) and not name.startswith("."):
+    if re.fullmatch(HUB_ID, name):
         return name
     known = ", ".join(entry.name for entry in entries())
     raise SimulmtError(f"no model {name!r}", f"give a folder, a hub id like org/name, or one of: {known}")

@@ -59,7 +59,7 @@ class Decoder:
         bias = torch.zeros(len(Choice), vocabulary)
         bias[:, self.tokenizer.size :] = -torch.inf  # rows of a padded output layer
         bias[:, [token for token in self.tokenizer.control - self.stops if token < vocabulary]] = -torch.inf
-        bias[Choice.FIRST, sorted(self.stops)] = -torch.inf
+        bias[Choice.INNER, [token for token in self.stops if token < vocabulary]] = -torch.inf
         if self.tokenizer.boundary is Boundary.PREFIX:
             known = range(min(self.tokenizer.size, vocabulary))
             inner = [token for token in known if token not in self.stops and not self.tokenizer.starts_unit(token)]
@@ -102,9 +102,10 @@ class Decoder:
         return scores
 
     def _check_window(self) -> None:
-        if self.window is not None and self.cache.extent > self.window:
+        longest = int(self.cache.lengths.max())
+        if self.window is not None and longest > self.window:
             raise SimulmtError(
-                f"a segment of {self.cache.extent} tokens does not fit the model's attention window of {self.window}",
+                f"a segment of {longest} tokens does not fit the model's attention window of {self.window}",
                 "use shorter segments, or a model without sliding-window attention",
             )
 

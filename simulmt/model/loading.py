@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from simulmt.errors import SimulmtError
-from simulmt.model.catalog import Card, card_of, languages_of, locate
+from simulmt.model.catalog import HUB_ID, Card, card_of, languages_of, locate
 from simulmt.model.decoder import Decoder, attention_window
 from simulmt.model.devices import find_device
 from simulmt.model.layout import Frame
@@ -57,15 +57,19 @@ class Translator:
         usual = Limits()
         config = self.model.config.get_text_config()
         frame = self.prompt.frame
-        room = min(attention_window(config) or 10**6, getattr(config, "max_position_embeddings", None) or 10**6)
-        room -= len(frame.source_head) + len(frame.source_end) + len(frame.target_head) + usual.extra
-        # A target may have `per_source` tokens for each source token; one more unit may come before the limit is seen.
-        source = max(1, min(usual.source, room // (usual.per_source + 2)))
-        return replace(usual, source=source, unit=min(usual.unit, source))
+        positions = getattr(config, "max_position_embeddings", None) or 10**6  # each group has positions of its own
+        source, unit = min(usual.source, positions - len(frame.source_head) - len(frame.source_end)), usual.unit
+        window = attention_window(config)
+        if window is not None:  # both groups must fit; the limit is seen one unit late, and the target may run away
+            heads = len(frame.source_head) + len(frame.source_end) + len(frame.target_head)
+            room = (window - heads - usual.extra) // (1 + usual.per_source)
+            unit = min(unit, room // 4)
+            source = min(source, room - unit)
+        return replace(usual, source=max(1, source), unit=max(1, unit))
 
     def writer(self) -> Writer:
         """Return a Writer for one segment."""
-        return Writer(self.prompt.frame, self.tokenizer, self.prompt.stops, self.limits)
+        return Writer(self.prompt.frame, self.tokenizer, self.prompt.stops, self.limits, self.source.unit)
 
     def decoder(self, rows: int = 1) -> Decoder:
         """Return a decoder for up to `rows` streams."""
@@ -121,7 +125,7 @@ def load(
         else:
             hub = _load_hub_tokenizer(place, options)
             tokenizer = HubTokenizer(hub, characters=languages[1].unit == "char")
-            prompt = hub_prompt(hub, *languages, tokenizer.newlines)
+            prompt = hub_prompt(hub, *languages, tokenizer.specials, tokenizer.newlines)
         if adapter is not None:
             model = _with_adapter(model, adapter, name)
     _store_by_column(model)
@@ -230,33 +234,55 @@ def _with_adapter(model: Any, adapter: str, base: str) -> Any:
     """Merge a LoRA adapter into the model: the same numbers, and no cost per word."""
     from peft import PeftModel
 
-    folder = Path(adapter)
-    if folder.exists() and not (folder / "adapter_config.json").exists():
-        raise SimulmtError(f"{adapter} has no adapter_config.json", "it is not a peft adapter")
-    if folder.is_dir():
-        expected = Card.load(folder).fingerprint
-        if expected is not None and expected != fingerprint(model):
-            trained_on = Card.load(folder).base
-            raise SimulmtError(
-                f"adapter {adapter} was trained on {trained_on or 'another model'}, not on {base}",
-                f"give --model {trained_on}" if trained_on else "give the --model it was trained on",
-            )
+    folder = _adapter_folder(adapter)
+    card = Card.load(folder)
+    if card.fingerprint is not None and card.fingerprint != fingerprint(model):
+        raise SimulmtError(
+            f"adapter {adapter} was trained on {card.base or 'another model'}, not on {base}",
+            f"give --model {card.base}" if card.base else "give the --model it was trained on",
+        )
     try:
-        return PeftModel.from_pretrained(model, adapter, use_safetensors=True).merge_and_unload()
-    except (RuntimeError, ValueError, KeyError, TypeError) as error:
-        raise SimulmtError(f"adapter {adapter} does not fit {base}: {_first_line(error)}") from error
+        return PeftModel.from_pretrained(model, str(folder)).merge_and_unload()
+    except Exception as error:  # peft raises many kinds, for files that are broken and adapters of other models
+        raise SimulmtError(f"adapter {adapter} cannot be used with {base}: {_first_line(error)}") from error
+
+
+def _adapter_folder(adapter: str) -> Path:
+    """Return the folder of an adapter, fetched from the hub if need be; its weights are safetensors.
+
+    Raises:
+        SimulmtError: it is none, or has no weights that may be loaded.
+    """
+    folder = Path(adapter).expanduser()
+    if not folder.exists() and re.fullmatch(HUB_ID, adapter):
+        folder = _fetch_adapter(adapter)
+    if not (folder / "adapter_config.json").exists():
+        raise SimulmtError(f"{adapter} has no adapter_config.json", "it is not a folder of a peft adapter")
+    if not (folder / "adapter_model.safetensors").exists():
+        raise SimulmtError(
+            f"adapter {adapter} has no adapter_model.safetensors", "adapters kept as pickles are not read"
+        )
+    return folder
+
+
+def _fetch_adapter(adapter: str) -> Path:
+    from huggingface_hub import hf_hub_download
+
+    try:
+        files = [hf_hub_download(adapter, name) for name in ("adapter_config.json", "adapter_model.safetensors")]
+    except (OSError, ValueError) as error:
+        raise SimulmtError(f"adapter {adapter!r} cannot be fetched: {_first_line(error)}") from error
+    return Path(files[0]).parent
 
 
 @contextmanager
 def _one_line(name: str) -> Iterator[None]:
     """Turn what loading libraries raise into one line."""
-    from safetensors import SafetensorError
-
     try:
         yield
     except SimulmtError:
         raise
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
+    except Exception as error:  # whatever a broken file or template makes the libraries raise
         raise SimulmtError(f"model {name!r} cannot be loaded: {_first_line(error)}") from error
 
 

@@ -21,13 +21,25 @@ class Prompt:
     stops: frozenset[int]
 
 
-def hub_prompt(tokenizer: Any, source: Language, target: Language, newlines: frozenset[int]) -> Prompt:
+def hub_prompt(
+    tokenizer: Any, source: Language, target: Language, specials: frozenset[int], newlines: frozenset[int]
+) -> Prompt:
     """Return the prompt of a transformers tokenizer for a language pair.
+
+    Args:
+        tokenizer: it.
+        source, target: the pair.
+        specials: its special tokens.
+        newlines: its tokens that begin with a line break.
 
     A line break ends the target: the translation of a segment is one line, and untuned models go on to explain.
     """
     instruction = INSTRUCTION.format(source=source.name, target=target.name)
-    frame = _chat_frame(tokenizer, instruction) if tokenizer.chat_template else _plain_frame(tokenizer, source, target)
+    frame = (
+        _chat_frame(tokenizer, instruction, specials)
+        if tokenizer.chat_template
+        else _plain_frame(tokenizer, source, target)
+    )
     ends = {frame.target_end} | ({tokenizer.eos_token_id} - {None})
     return Prompt(frame, frozenset(ends) | newlines)
 
@@ -43,25 +55,32 @@ def _plain_frame(tokenizer: Any, source: Language, target: Language) -> Frame:
     return Frame(begin + head, encode("\n"), encode(f"{target.name}:"), tokenizer.eos_token_id)
 
 
-def _chat_frame(tokenizer: Any, instruction: str) -> Frame:
-    """Cut the rendered conversation at its source and target."""
+def _chat_frame(tokenizer: Any, instruction: str, specials: frozenset[int]) -> Frame:
+    """Cut the rendered conversation at its source and target.
+
+    What follows the source is the end of source as far as it is there with and without a prompt for the answer; the rest of
+    the prompt is the target head. (Some templates close a conversation that is not prompted on.)
+    """
     messages = _messages(tokenizer, instruction)
-    asked = _render(tokenizer, messages)
-    prompted = _render(tokenizer, messages, add_generation_prompt=True)
-    head, _, end = asked.partition(_SOURCE)
-    target_head = prompted[len(asked) :] if prompted.startswith(asked) else prompted.partition(_SOURCE)[2]
-    if not prompted.startswith(asked):
-        end = ""
+    head, _, asked = _render(tokenizer, messages).partition(_SOURCE)
+    prompted = _render(tokenizer, messages, add_generation_prompt=True).partition(_SOURCE)[2]
 
     def encode(text: str) -> list[int]:
         return list(tokenizer.encode(text, add_special_tokens=False))
 
-    source_end, target_tokens = encode(end), encode(target_head)
-    if not target_tokens:  # a template that has no words for the answer's start: the last token of the question is it
-        source_end, target_tokens = source_end[:-1], source_end[-1:]
-    if not target_tokens:
+    after = encode(prompted)
+    pairs = zip(encode(asked), after, strict=False)
+    shared = next(
+        (place for place, (one, other) in enumerate(pairs) if one != other), min(len(encode(asked)), len(after))
+    )
+    if shared == len(
+        after
+    ):  # a template that has no words for the answer's start: the last token of the question is it
+        shared -= 1
+    if shared < 0:
         raise SimulmtError("this model's chat template puts nothing between question and answer", "use another model")
-    return Frame(tuple(encode(head)), tuple(source_end), tuple(target_tokens), _end_of_answer(tokenizer, messages))
+    end = _end_of_answer(tokenizer, messages, specials)
+    return Frame(tuple(encode(head)), tuple(after[:shared]), tuple(after[shared:]), end)
 
 
 def _messages(tokenizer: Any, instruction: str) -> list[dict[str, str]]:
@@ -82,11 +101,10 @@ def _render(tokenizer: Any, messages: list[dict[str, str]], **options: Any) -> s
     return str(text)
 
 
-def _end_of_answer(tokenizer: Any, messages: list[dict[str, str]]) -> int:
+def _end_of_answer(tokenizer: Any, messages: list[dict[str, str]], specials: frozenset[int]) -> int:
     answered = _render(tokenizer, [*messages, {"role": "assistant", "content": _TARGET}])
     after = tokenizer.encode(answered.partition(_TARGET)[2], add_special_tokens=False)
-    special = set(tokenizer.all_special_ids)
-    end = next((token for token in after if token in special), tokenizer.eos_token_id)
+    end = next((token for token in after if token in specials), tokenizer.eos_token_id)
     if end is None:
         raise SimulmtError("this model's tokenizer has no end-of-text token", "it cannot end a translation")
     return int(end)

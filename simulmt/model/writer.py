@@ -16,7 +16,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from simulmt.model.layout import Frame
+from simulmt.text.cleaning import is_standalone
+from simulmt.text.events import Unit
 from simulmt.text.tokenizers import Boundary, UnitTokenizer
+from simulmt.text.units import split_units
 
 
 class Choice(IntEnum):
@@ -26,8 +29,8 @@ class Choice(IntEnum):
     """Anything but control tokens; the end of target too."""
     START = 1
     """Only tokens that start a unit, or the end of target."""
-    FIRST = 2
-    """As ANY, but not the end of target: a segment that has words gets a translation."""
+    INNER = 2
+    """Not the end of target: a word was begun, or nothing was written yet (a segment that has words gets a translation)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +85,15 @@ class Writer:
     """
 
     def __init__(
-        self, frame: Frame, tokenizer: UnitTokenizer, stops: frozenset[int] = frozenset(), limits: Limits | None = None
+        self,
+        frame: Frame,
+        tokenizer: UnitTokenizer,
+        stops: frozenset[int] = frozenset(),
+        limits: Limits | None = None,
+        source_unit: Unit = "word",
     ) -> None:
         self.frame = frame
+        self.source_unit = source_unit
         self.tokenizer = tokenizer
         self.stops = stops | {frame.target_end}
         self.limits = limits or Limits()
@@ -101,6 +110,7 @@ class Writer:
         self._sent_source = 0
         self._sent_target = 0
         self._unit: list[int] = []
+        self._shown = 0
         self._draft: int | None = None
         self._read = 0
         self._ended = False
@@ -109,7 +119,7 @@ class Writer:
 
     def read(self, unit: str) -> None:
         """Append a source unit. It counts as read even if there is no token for any of it."""
-        tokens = self.tokenizer.encode(unit, first=self._read == 0)
+        tokens = self.tokenizer.encode(unit, self._read == 0, self.source_unit)
         if len(tokens) > self.limits.unit:
             self.truncated += 1
             tokens = tokens[: self.limits.unit]
@@ -142,9 +152,11 @@ class Writer:
             drop, target = 1, self._last[-1:]
             self._draft = None
         if not self.target:
-            choice = Choice.FIRST
+            choice = Choice.INNER
         elif self.at_boundary and self.tokenizer.boundary is Boundary.PREFIX:
             choice = Choice.START
+        elif self._unit and self.tokenizer.boundary is Boundary.SUFFIX:
+            choice = Choice.INNER
         request = Request(
             source=tuple(self._pending),
             source_start=self._sent_source,
@@ -184,14 +196,10 @@ class Writer:
         if self._starts_next(token):
             self._draft = token
             self.at_boundary = True
-            return self._flush()
+            return self._flush() + self._check_length()
         self._accept(token)
         self._last = (token,)
-        units = self._complete(token)
-        if self._ran_away():
-            self.finished = "length"
-            units += self._flush()
-        return units
+        return self._complete(token) + self._check_length()
 
     def _stop(self) -> list[str]:
         units = self._flush()
@@ -214,19 +222,30 @@ class Writer:
         return []
 
     def _complete_characters(self) -> list[str]:
+        """Return the characters that are complete: one that marks may follow is so only when the next one has begun."""
         text = self.tokenizer.decode(self._unit)
         if text.endswith("\ufffd"):  # the bytes of a character are not all there yet
             return []
-        self.at_boundary = True
-        self._unit = []
-        return [character for character in text if not character.isspace()]
+        units = split_units(text, "char")
+        held = bool(units) and not is_standalone(units[-1][-1])
+        ready = units[self._shown : len(units) - held]
+        self.at_boundary = bool(ready) or not held
+        self._shown += len(ready)
+        if not held:
+            self._unit, self._shown = [], 0
+        return ready
 
     def _flush(self) -> list[str]:
-        text = self.tokenizer.decode(self._unit)
-        self._unit = []
+        text, shown = self.tokenizer.decode(self._unit), self._shown
+        self._unit, self._shown = [], 0
         if self.tokenizer.boundary is Boundary.CHARACTER:
-            return [character for character in text if not character.isspace()]
+            return split_units(text.rstrip("\ufffd"), "char")[shown:]
         return text.split()
 
-    def _ran_away(self) -> bool:
-        return len(self.target) > self.limits.per_source * self.source_tokens + self.limits.extra
+    def _check_length(self) -> list[str]:
+        """End a target that has run away; return what there is of its last unit."""
+        if len(self.target) <= self.limits.per_source * self.source_tokens + self.limits.extra:
+            return []
+        self.finished = "length"
+        self._draft = None
+        return self._flush()

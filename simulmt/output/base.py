@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol, TextIO
 
 from simulmt.emission import Emission, SegmentEnd
+from simulmt.errors import SimulmtError
 
 
 class Sink(Protocol):
@@ -24,6 +25,17 @@ class Sink(Protocol):
 
 
 def write_now(stream: TextIO, text: str) -> None:
-    """Write and flush, so that a word shows at once also behind a pipe."""
-    stream.write(text)
-    stream.flush()
+    """Write and flush, so that a word shows at once also behind a pipe.
+
+    Raises:
+        BrokenPipeError: the reader is gone.
+        SimulmtError: it cannot be written, e.g. the disk is full.
+    """
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        name = getattr(stream, "name", "output")
+        raise SimulmtError(f"{name} cannot be written: {error.strerror}", "is the disk full?") from error

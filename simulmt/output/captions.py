@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells
 
 from simulmt.emission import Emission, SegmentEnd
 from simulmt.output.base import write_now
@@ -19,13 +19,13 @@ class CaptionSink:
     """Collects units into cues; a cue is written when the next unit does not fit it, or its segment ends.
 
     A cue starts when its first unit was written and ends when its last one was, but lasts at least `SHORTEST` seconds unless
-    the next cue starts before: cues never overlap. So a cue is written when the next one starts.
+    the next cue starts before: cues never overlap. So a cue is written when the next one starts. Time runs from the arrival
+    of the first source word. A unit wider than a line is cut.
     """
 
     def __init__(self, stream: TextIO, form: str) -> None:
         self._stream = stream
         self._form = form
-        self._zero: float | None = None
         self._lines: list[str] = []
         self._begin = self._finish = 0.0
         self._held: tuple[float, float, str] | None = None
@@ -34,24 +34,25 @@ class CaptionSink:
             write_now(stream, "WEBVTT\n\n")
 
     def emit(self, emission: Emission) -> None:
-        if self._zero is None:
-            self._zero = emission.arrival
-        moment = emission.emitted - self._zero
-        if self._lines and not self._fits(emission):
+        for number, piece in enumerate(chop_cells(emission.text, LINE_WIDTH)):
+            self._add(piece, emission.space and number == 0, emission.emitted)
+
+    def _add(self, text: str, space: bool, moment: float) -> None:
+        if self._lines and not self._fits(text, space):
             self._close_cue()
         if not self._lines:
             self._begin = moment
-            self._lines = [emission.text]
+            self._lines = [text]
             self._release(before=moment)
         self._finish = moment
 
-    def _fits(self, emission: Emission) -> bool:
-        """Add a unit to the cue if it fits, on a new line if need be."""
-        longer = self._lines[-1] + (" " if emission.space else "") + emission.text
+    def _fits(self, text: str, space: bool) -> bool:
+        """Add text to the cue if it fits, on a new line if need be."""
+        longer = self._lines[-1] + (" " if space else "") + text
         if cell_len(longer) <= LINE_WIDTH:
             self._lines[-1] = longer
         elif len(self._lines) < LINES:
-            self._lines.append(emission.text)
+            self._lines.append(text)
         else:
             return False
         return True

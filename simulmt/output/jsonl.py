@@ -10,15 +10,14 @@ from simulmt.output.base import write_now
 
 
 class JsonlSink:
-    """Writes `{"type": "word", …}` for each unit and `{"type": "segment", …}` at each segment end; times in ms."""
+    """Writes `{"type": "word", …}` for each unit and `{"type": "segment", …}` at each segment end.
+
+    Times are in ms since the first source word arrived."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._start: float | None = None
 
     def emit(self, emission: Emission) -> None:
-        if self._start is None:
-            self._start = emission.arrival
         self._write(
             {
                 "type": "word",
@@ -26,8 +25,8 @@ class JsonlSink:
                 "segment": emission.segment,
                 "index": emission.index,
                 "delay": emission.delay,
-                "arrival_ms": self._ms(emission.arrival),
-                "emission_ms": self._ms(emission.emitted),
+                "arrival_ms": _ms(emission.arrival),
+                "emission_ms": _ms(emission.emitted),
             }
         )
 
@@ -49,8 +48,9 @@ class JsonlSink:
     def close(self) -> None:
         pass
 
-    def _ms(self, moment: float) -> float:
-        return round((moment - (self._start or 0.0)) * 1000, 3)
-
     def _write(self, record: dict[str, Any]) -> None:
         write_now(self._stream, json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 3)

@@ -18,7 +18,6 @@ class LogSink:
         Raises:
             SimulmtError: it cannot be written.
         """
-        self._path = path
         try:
             self._stream = path.open("a", encoding="utf-8")
         except OSError as error:
@@ -28,10 +27,7 @@ class LogSink:
         pass
 
     def end(self, segment: SegmentEnd) -> None:
-        try:
-            write_now(self._stream, segment.instance.to_json() + "\n")
-        except OSError as error:
-            raise SimulmtError(f"log {self._path} cannot be written: {error.strerror}") from error
+        write_now(self._stream, segment.instance.to_json() + "\n")
 
     def close(self) -> None:
         self._stream.close()

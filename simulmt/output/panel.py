@@ -57,7 +57,7 @@ class Rate:
             self.times.popleft()
 
     def per_minute(self, now: float) -> float:
-        recent = [moment for moment in self.times if moment >= now - RATE_WINDOW]
+        recent = [moment for moment in self.times.copy() if moment >= now - RATE_WINDOW]  # drawn by another thread
         span = max(1.0, now - recent[0]) if recent else 1.0
         return len(recent) * 60 / span
 
@@ -96,7 +96,7 @@ class PanelSink:
 
     def emit(self, emission: Emission) -> None:
         self._target.append((" " if emission.space else "") + emission.text)
-        self._words_out.add(emission.emitted)
+        self._words_out.add(time.monotonic())
 
     def end(self, segment: SegmentEnd) -> None:
         self._target = []
@@ -104,8 +104,9 @@ class PanelSink:
             self._console.print(Text(segment.instance.prediction))
 
     def close(self) -> None:
-        if self._owns_text and self._target:
-            self._console.print(Text("".join(self._target)))
+        unfinished, self._target = self._target, []
+        if self._owns_text and unfinished:
+            self._console.print(Text("".join(unfinished)))
         self._live.stop()
 
     def __rich__(self) -> RenderableType:

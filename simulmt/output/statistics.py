@@ -61,15 +61,12 @@ class Statistics:
     stopped: Counter[str] = field(default_factory=Counter)
     empty: int = 0
     truncated: int = 0
-    first_arrival: float | None = None
     last_emitted: float | None = None
     _sums: dict[str, float] = field(default_factory=lambda: {"AL": 0.0, "LAAL": 0.0, "DAL": 0.0})
     _measured: int = 0
 
     def emit(self, emission: Emission) -> None:
         self.written += 1
-        if self.first_arrival is None:
-            self.first_arrival = emission.arrival
         ready = max(emission.arrival, self.last_emitted or 0.0)
         self.compute.add((emission.emitted - ready) * 1000)
         self.last_emitted = emission.emitted
@@ -78,7 +75,8 @@ class Statistics:
         instance = segment.instance
         self.segments += 1
         self.read += int(instance.source_length)
-        self.reasons[segment.reason] += 1
+        if segment.stopped is None:
+            self.reasons[segment.reason] += 1
         self.truncated += segment.truncated
         if segment.stopped:
             self.stopped[segment.stopped] += 1

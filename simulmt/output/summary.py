@@ -18,6 +18,7 @@ _ODD = {
     "control": "control character removed",
     "zero_width": "invisible character removed",
     "bom": "byte order mark removed",
+    "dropped": "word that waited when the run was interrupted, not translated",
     "cut_words": "word too long to keep whole, passed on in pieces",
 }
 
@@ -52,9 +53,9 @@ def summary(statistics: Statistics, oddities: Mapping[str, int], pace: float | N
 
 def _speed(statistics: Statistics, pace: float | None) -> list[str]:
     median, high = statistics.compute.at(0.5), statistics.compute.at(0.95)
-    if median is None or high is None or statistics.first_arrival is None or statistics.last_emitted is None:
+    if median is None or high is None or statistics.last_emitted is None:
         return []
-    span = max(1e-9, statistics.last_emitted - statistics.first_arrival)
+    span = max(1e-9, statistics.last_emitted)
     line = f"{median:.0f} ms a word (median; 95 % within {high:.0f}), {statistics.written / span:.1f} words a second"
     if pace is not None and pace >= 1:
         line += f", real-time factor {span / pace:.2f}"

@@ -138,11 +138,11 @@ class LiveReader:
                     return None
                 self._changed.wait(wait)
 
-    def drain(self) -> list[Event]:
-        """Return all events that wait, without blocking (an error waits for `get`)."""
+    def drain(self, limit: int | None = None) -> list[Event]:
+        """Return the events that wait, at most `limit`, without blocking (an error waits for `get`)."""
         events: list[Event] = []
         with self._changed:
-            while not (events and isinstance(events[-1], End)):
+            while not (events and isinstance(events[-1], End)) and (limit is None or len(events) < limit):
                 event = self._next()
                 if event is None:
                     break

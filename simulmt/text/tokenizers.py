@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from simulmt.errors import SimulmtError
+from simulmt.text.events import Unit
 
 
 class Boundary(Enum):
@@ -39,8 +40,14 @@ class UnitTokenizer(Protocol):
         """Tokens that are never printed: specials and control tokens."""
         ...
 
-    def encode(self, unit: str, first: bool) -> list[int]:
-        """Return the tokens of one unit; `first` if it opens its group. Empty if nothing of it can be encoded."""
+    def encode(self, unit: str, first: bool, unit_kind: Unit = "word") -> list[int]:
+        """Return the tokens of one unit; empty if nothing of it can be encoded.
+
+        Args:
+            unit: its text.
+            first: True if it opens its group.
+            unit_kind: `word` for units with a space between them, `char` for those without.
+        """
         ...
 
     def decode(self, tokens: Sequence[int]) -> str:
@@ -92,7 +99,7 @@ class SuffixTokenizer:
     def control(self) -> frozenset[int]:
         return self._control
 
-    def encode(self, unit: str, first: bool) -> list[int]:
+    def encode(self, unit: str, first: bool, unit_kind: Unit = "word") -> list[int]:
         tokens = self._cache.get(unit)
         if tokens is None:
             tokens = list(self.model.encode(unit))
@@ -110,8 +117,9 @@ class SuffixTokenizer:
         return False
 
 
-# What white space looks like at the start of a token: itself, SentencePiece's mark, and its byte-level BPE forms.
-_SPACE_MARKS = (" ", "▁", "Ġ", "Ċ", "ĉ", "\n", "\t")
+# What white space and line breaks look like in a token: as themselves, in SentencePiece and in byte-level BPE.
+_SENTENCEPIECE_SPACES, _SENTENCEPIECE_BREAKS = ("▁", " ", "\n", "\t"), ("\n", "<0x0A>")
+_BYTE_LEVEL_SPACES, _BYTE_LEVEL_BREAKS = ("Ġ", "Ċ", "ĉ", "č", " ", "\n", "\t"), ("Ċ", "\n")
 _ANCHOR = "x"
 
 
@@ -128,21 +136,30 @@ class HubTokenizer:
         self.boundary = Boundary.CHARACTER if characters else Boundary.PREFIX
         self.size = len(tokenizer)
         self._anchor = self._raw(_ANCHOR)
-        pieces = tokenizer.convert_ids_to_tokens(list(range(self.size)))
-        self._starts = [str(piece).startswith(_SPACE_MARKS) for piece in pieces]
-        self._cache: dict[tuple[str, bool], list[int]] = {}
-        self._control: frozenset[int] = frozenset(tokenizer.all_special_ids) | {
+        pieces = [str(piece) for piece in tokenizer.convert_ids_to_tokens(list(range(self.size)))]
+        # Only one of the two alphabets is in use: in the other its marks are letters, e.g. of Esperanto and Maltese.
+        sentencepiece = any(piece.startswith("▁") for piece in pieces)
+        spaces = _SENTENCEPIECE_SPACES if sentencepiece else _BYTE_LEVEL_SPACES
+        breaks = _SENTENCEPIECE_BREAKS if sentencepiece else _BYTE_LEVEL_BREAKS
+        self._starts = [piece.startswith(spaces) for piece in pieces]
+        self.newlines = frozenset(number for number, piece in enumerate(pieces) if piece.startswith(breaks))
+        # A token that goes on after a line break, or ends in one, would hide it: such a token is not written.
+        hidden = {
+            number
+            for number, piece in enumerate(pieces)
+            if number not in self.newlines and any(mark in piece for mark in breaks)
+        }
+        self.specials = frozenset(tokenizer.all_special_ids) | {
             int(number) for number, token in tokenizer.added_tokens_decoder.items() if token.special
         }
-        self.newlines = frozenset(
-            number for number, piece in enumerate(pieces) if str(piece).startswith(("\n", "Ċ", "<0x0A>"))
-        )
+        self._control = self.specials | hidden
+        self._cache: dict[tuple[str, bool, Unit], list[int]] = {}
         if not characters:
             self._check()
 
     def _check(self) -> None:
         for probe in ("cat", "Haus", "2014"):
-            tokens = self.encode_new(probe, first=False)
+            tokens = self._encode(probe, False, "word")
             if not tokens or not self._starts[tokens[0]]:
                 raise SimulmtError(
                     f"this model's tokenizer does not mark where words start (tried {probe!r})",
@@ -156,23 +173,22 @@ class HubTokenizer:
     def control(self) -> frozenset[int]:
         return self._control
 
-    def encode_new(self, unit: str, first: bool) -> list[int]:
-        """Encode without the cache. A later word is encoded behind an anchor, since tokenizers treat the first apart."""
-        tokens = self._raw(unit) if first else self._encode_later(unit)
-        return [token for token in tokens if token not in self._control]
+    def _encode(self, unit: str, first: bool, unit_kind: Unit) -> list[int]:
+        tokens = self._raw(unit) if first else self._encode_later(unit, " " if unit_kind == "word" else "")
+        return [token for token in tokens if token not in self.specials]
 
-    def _encode_later(self, unit: str) -> list[int]:
-        space = "" if self.boundary is Boundary.CHARACTER else " "
+    def _encode_later(self, unit: str, space: str) -> list[int]:
+        """Encode behind an anchor, since tokenizers treat the beginning of a text apart."""
         tokens, anchor = self._raw(_ANCHOR + space + unit), self._anchor
         if tokens[: len(anchor)] == anchor:
             return tokens[len(anchor) :]
         return self._raw(space + unit)  # the anchor melted into the unit, as in unspaced text
 
-    def encode(self, unit: str, first: bool) -> list[int]:
-        key = (unit, first)
+    def encode(self, unit: str, first: bool, unit_kind: Unit = "word") -> list[int]:
+        key = (unit, first, unit_kind)
         tokens = self._cache.get(key)
         if tokens is None:
-            tokens = self.encode_new(unit, first)
+            tokens = self._encode(unit, first, unit_kind)
             if len(self._cache) < 100_000:
                 self._cache[key] = tokens
         return list(tokens)

@@ -123,7 +123,7 @@ class ExampleMaker:
         return [unit for unit in self._units(text, self.target.unit) if unit]
 
     def _units(self, text: str, unit: Unit) -> list[list[int]]:
-        return [self.tokenizer.encode(word, first=number == 0) for number, word in enumerate(split_units(text, unit))]
+        return [self.tokenizer.encode(word, number == 0, unit) for number, word in enumerate(split_units(text, unit))]
 
     def measure(self, source: str, target: str) -> tuple[int, int] | None:
         """Return the numbers of tokens of the units of both sides; None if a side has none."""

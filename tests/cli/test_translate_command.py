@@ -247,6 +247,80 @@ class TestEnds:
         assert "1 segment, 5 words read" in errors
         assert "Traceback" not in errors
 
+    def test_interrupt_on_a_file_leaves_the_rest(self, tmp_path: Path) -> None:
+        (tmp_path / "long.txt").write_text("I see your cat in the garden today.\n" * 3000)
+        process = subprocess.Popen(
+            [*COMMAND, str(tmp_path / "long.txt")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        early = read_until(process.stdout.fileno(), 1, 60)
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
+        assert process.wait(60) == 130
+        assert (early + rest).endswith(b"\n")
+        assert (early + rest).count(b"\n") < 1000
+        assert "interrupted, not translated" in process.stderr.read().decode()
+
+    @pytest.mark.parametrize(
+        ("redirect", "status", "words"),
+        [("> /dev/full", 1, "cannot be written"), (">&-", 0, ""), ("2>&-", 0, ""), ("| true", 0, "")],
+    )
+    def test_output_that_cannot_be_written(self, redirect: str, status: int, words: str, tiny: str, talk: str) -> None:
+        shell = f"set -o pipefail; {' '.join(COMMAND)} --model {tiny} {talk} {redirect}"
+        done = subprocess.run(["bash", "-c", shell], capture_output=True, timeout=100, text=True)
+        assert done.returncode == status, done.stderr
+        assert words in done.stderr
+        assert "Traceback" not in done.stderr
+
+    def test_any_character_can_be_written_in_any_locale(self, talk: str) -> None:
+        environment = os.environ | {
+            "LC_ALL": "C",
+            "PYTHONIOENCODING": "",
+            "PYTHONUTF8": "0",
+            "PYTHONCOERCECLOCALE": "0",
+        }
+        done = subprocess.run([*COMMAND, talk], capture_output=True, timeout=100, env=environment)
+        assert done.returncode == 0, done.stderr
+        done.stdout.decode("utf-8")
+
+
+class TestTerminal:
+    """Both on one pseudo-terminal: the panel and the text do not mix."""
+
+    def play(self, *options: str, environment: dict[str, str] | None = None) -> str:
+        parent, child = pty.openpty()
+        process = subprocess.Popen(
+            [*COMMAND, *options], stdin=subprocess.DEVNULL, stdout=child, stderr=child, env=environment, close_fds=True
+        )
+        os.close(child)
+        data = b""
+        while True:
+            try:
+                piece = os.read(parent, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            data += piece
+        os.close(parent)
+        assert process.wait(60) == 0
+        return data.decode()
+
+    def test_finished_segments_scroll_above_the_panel(self, talk: str) -> None:
+        screen = self.play(talk, environment=os.environ | {"TERM": "xterm-256color"})
+        assert "loading the model" in screen
+        assert "behind" in screen
+        assert "3 segments" in screen
+        assert screen.count("\x1b[?25l") == screen.count("\x1b[?25h")  # the cursor is back
+
+    def test_plain_on_a_dumb_terminal_and_for_records(self, talk: str) -> None:
+        dumb = self.play(talk, environment=os.environ | {"TERM": "dumb"})
+        assert "\x1b" not in dumb
+        records = self.play(talk, "--format", "jsonl", environment=os.environ | {"TERM": "xterm-256color"})
+        assert "\x1b" not in records
+        assert all(line.startswith("{") for line in records.splitlines()[:5])
+
 
 def bad_adapter(folder: Path) -> Path:
     folder.mkdir()

@@ -20,6 +20,7 @@ from simulmt.policy import Full, Policy, WaitK
 from simulmt.stream import Segment
 from simulmt.text.events import Word
 from simulmt.text.tokenizers import Boundary
+from simulmt.text.units import split_units
 
 TEXT = "The cat, which is sleeping, is black and we read a word in 2014."
 SOURCES = [TEXT, "Yes.", "Where is the station, please?", "a b"]
@@ -60,7 +61,7 @@ def one_pass(translator: Translator, decoder: Decoder, segment: Segment) -> torc
     frame, writer = translator.prompt.frame, segment.writer
     source, units = list(frame.source_head), [0] * len(frame.source_head)
     for number, word in enumerate(segment.words[: segment.read], 1):
-        tokens = translator.tokenizer.encode(word.text, first=number == 1)
+        tokens = translator.tokenizer.encode(word.text, number == 1, translator.source.unit)
         source += tokens
         units += [number] * len(tokens)
     if segment.read == len(segment.words):
@@ -119,7 +120,7 @@ def test_streaming_equals_one_pass(translators: dict[str, Translator], kind: str
 def test_streaming_equals_one_pass_with_character_units(characters: Translator) -> None:
     assert characters.tokenizer.boundary is Boundary.CHARACTER
     segment, decoder = play(characters, TEXT.split(), WaitK(3))
-    assert all(len(unit) == 1 for unit in segment.units)
+    assert all(split_units(unit, "char") == [unit] for unit in segment.units)
     torch.testing.assert_close(torch.stack(decoder.scores), one_pass(characters, decoder, segment), atol=1e-5, rtol=0)
 
 
