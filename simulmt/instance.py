@@ -9,6 +9,7 @@ tools: `arrivals` and `offset`.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -144,3 +145,23 @@ def read_log(path: Path) -> Iterator[Instance]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise SimulmtError(f"{path} cannot be read: {reason}") from error
+
+
+def repair(log: Path) -> bool:
+    """Make a log end with a whole line: add a line break that is missing, take off a last line that was cut.
+
+    Returns:
+        True if something was changed.
+    """
+    data = log.read_bytes()
+    if not data or data.endswith(b"\n"):
+        return False
+    whole = data.rfind(b"\n") + 1
+    try:
+        Instance.from_json(data[whole:].decode("utf-8"))
+    except ValueError:
+        os.truncate(log, whole)
+    else:
+        with log.open("ab") as stream:
+            stream.write(b"\n")
+    return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Protocol
 
@@ -86,6 +86,8 @@ class LiveLoop:
     counted and left.
 
     Attributes:
+        ready: when the model was there, in seconds on the reader's clock. Words that came before count as coming then: the
+            time of loading is told apart, it is not a delay of the translation.
         first, last: arrival of the first and the last word taken, in seconds on the reader's clock.
         dropped: words that were read but not translated because of an interrupt.
     """
@@ -96,6 +98,7 @@ class LiveLoop:
     sinks: Sequence[Sink]
     listeners: Sequence[Hearing] = ()
     interrupt: Interrupt = field(default_factory=Interrupt)
+    ready: float = 0.0
     first: float | None = None
     last: float | None = None
     dropped: int = 0
@@ -135,6 +138,7 @@ class LiveLoop:
             self._take([event] if event is not None else [])
 
     def _take(self, events: Sequence[Event]) -> None:
+        events = [replace(event, arrival=max(event.arrival, self.ready)) for event in events]
         words = [event for event in events if isinstance(event, Word)]
         if words:
             self.first = words[0].arrival if self.first is None else self.first

@@ -151,12 +151,11 @@ class _Evaluation:
         sentences = self._sentences()
         reports = self._reports(settings, sentences, output)
         from simulmt.evaluation import results
-        from simulmt.evaluation.folder import replace_text
-        from simulmt.scoring.report import tsv
+        from simulmt.evaluation.folder import all_scores, replace_text
 
         comparisons = results.compare(reports, self.compare, self.samples) if self.compare else None
-        replace_text(output / "scores.tsv", tsv(reports) + "\n")
-        self._draw(reports, output)
+        replace_text(output / "scores.tsv", all_scores(output))
+        self._draw(output)
         click.echo(results.printed(reports, comparisons, self.form))
 
     def _output(self) -> Path:
@@ -250,12 +249,13 @@ class _Evaluation:
             "simulmt": __version__,
         }
 
-    def _draw(self, reports: Sequence[Report], output: Path) -> None:
-        """Draw the curve into files, and into the terminal if one looks."""
-        from simulmt.evaluation.curve import series_of_reports
+    def _draw(self, output: Path) -> None:
+        """Draw the curve of all settings in the folder, into files and into the terminal if one looks."""
+        from simulmt.evaluation.curve import read_series
 
-        curve = series_of_reports(output.resolve().name, reports)
-        if not curve.points:
+        try:
+            curve = read_series(output)
+        except UsageError:
             click.echo("no curve: without references there is no BLEU", err=True)
             return
         _draw_files([curve], output / "curve", "words")

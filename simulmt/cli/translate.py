@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,35 +140,40 @@ class Run:
         statistics = Statistics()
         source = open_source(self.file)
         sinks, panel = self._sinks(stack, statistics, policy, name)
-        # Reading goes on while the model loads.
-        reader = LiveReader(source, unit=unit, idle=self.idle, pace=self.pace)
+        start = time.monotonic()
+        translator = self._load(name) if self.pace else None  # a replay begins when all is ready,
+        reader = LiveReader(
+            source, unit=unit, idle=self.idle, pace=self.pace
+        )  # a live input is read while the model loads
         stack.callback(reader.close)
-        translator = self._load(name)
+        translator = translator or self._load(name)
         from simulmt.stream import Stream
 
         stream = Stream(translator, policy, translator.decoder())
         if panel is not None:
             panel.attach(stream, reader)
         segmenter = Segmenter(self.segment, max_units=self.max_words, language=translator.source.code)  # type: ignore[arg-type]
-        loop = LiveLoop(reader, segmenter, stream, sinks, [panel] if panel else [], interrupt)
+        ready = time.monotonic()
+        loop = LiveLoop(reader, segmenter, stream, sinks, [panel] if panel else [], interrupt, ready)
         interrupt.at_once = False
         try:
             loop.run()
         except BrokenPipeError:
             raise
         except BaseException:
-            self._finish(sinks, loop, statistics)
+            self._finish(sinks, loop, statistics, ready - start)
             raise
-        self._finish(sinks, loop, statistics)
+        self._finish(sinks, loop, statistics, ready - start)
         return interrupt.exit_code
 
-    def _finish(self, sinks: list[Sink], loop: LiveLoop, statistics: Statistics) -> None:
+    def _finish(self, sinks: list[Sink], loop: LiveLoop, statistics: Statistics, loading: float) -> None:
         """Let the sinks write what they hold, and print the summary."""
         for sink in sinks:
             sink.close()
         if self.display != "off":
             span = None if loop.first is None or loop.last is None else loop.last - loop.first
-            click.echo(summary(statistics, loop.reader.counts.odd() | {"dropped": loop.dropped}, span), err=True)
+            odd = loop.reader.counts.odd() | {"dropped": loop.dropped}
+            click.echo(summary(statistics, odd, span, loading), err=True)
 
     def _load(self, name: str) -> Translator:
         from simulmt.model.loading import load
@@ -208,9 +214,12 @@ class Run:
             return None
         if self.form != "text" and _is_terminal(sys.stdout):
             return None  # records and captions would run into the panel
+        if self.file == "-" and _is_terminal(sys.stdin):
+            return None  # so would what is typed
         from rich.console import Console
 
         console = Console(stderr=True)
+        console.width -= 2  # room for the ^C that a terminal shows: it must not wrap, or the panel could not be wiped
         return None if console.is_dumb_terminal else console
 
     def _describe(self, translator: Translator, policy: Policy) -> None:
@@ -229,4 +238,4 @@ class Run:
 
 
 def _is_terminal(stream: Any) -> bool:
-    return bool(stream.isatty())
+    return stream is not None and bool(stream.isatty())

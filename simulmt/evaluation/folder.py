@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from simulmt.errors import SimulmtError, UsageError
-from simulmt.instance import Instance, read_log
+from simulmt.instance import Instance, read_log, repair
 from simulmt.scoring.report import Report, tsv
 
 LOG, CONFIG, SCORES, TABLE = "instances.log", "config.yaml", "scores.json", "scores.tsv"
@@ -118,26 +117,6 @@ class RunFolder:
 _REMEDY = "give another --output, or --overwrite to throw it away"
 
 
-def repair(log: Path) -> bool:
-    """Make a log end with a whole line: add a line break that is missing, take off a last line that was cut.
-
-    Returns:
-        True if something was changed.
-    """
-    data = log.read_bytes()
-    if not data or data.endswith(b"\n"):
-        return False
-    whole = data.rfind(b"\n") + 1
-    try:
-        Instance.from_json(data[whole:].decode("utf-8"))
-    except ValueError:
-        os.truncate(log, whole)
-    else:
-        with log.open("ab") as stream:
-            stream.write(b"\n")
-    return True
-
-
 def read_run(folder: Path) -> Config:
     """Return what `run.json` says.
 
@@ -164,3 +143,14 @@ def replace_text(path: Path, text: str) -> None:
     part = path.with_name(path.name + ".part")
     part.write_text(text, encoding="utf-8")
     part.replace(path)
+
+
+def all_scores(output: Path) -> str:
+    """Return one table of the scores of all settings in a folder, those of earlier runs too."""
+    rows: list[dict[str, str]] = []
+    for path in sorted(output.glob(f"*/{TABLE}")):
+        header, *lines = path.read_text(encoding="utf-8").splitlines()
+        rows += [dict(zip(header.split("\t"), line.split("\t"), strict=False)) for line in lines]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    table = ["\t".join(names), *("\t".join(row.get(name, "") for name in names) for row in rows)]
+    return "\n".join(table) + "\n"

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -164,9 +165,12 @@ def _load_model(place: Path | str, options: Options) -> Any:
 
 def _quiet() -> None:
     """Keep transformers' progress bars and advice off stderr: what goes wrong is told by an error of ours."""
+    from huggingface_hub.utils import logging as hub_logging
     from transformers.utils import logging
 
     os.environ.setdefault("TQDM_DISABLE", "1")  # the bars of the GGUF reader know no other switch
+    # A hub that cannot be reached is told in one line at the end, not at each try.
+    hub_logging.get_logger().setLevel("ERROR")
     logging.disable_progress_bar()
     logging.set_verbosity_error()
 
@@ -242,7 +246,9 @@ def _with_adapter(model: Any, adapter: str, base: str) -> Any:
             f"give --model {card.base}" if card.base else "give the --model it was trained on",
         )
     try:
-        return PeftModel.from_pretrained(model, str(folder)).merge_and_unload()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # advice for peft's authors
+            return PeftModel.from_pretrained(model, str(folder)).merge_and_unload()
     except Exception as error:  # peft raises many kinds, for files that are broken and adapters of other models
         raise SimulmtError(f"adapter {adapter} cannot be used with {base}: {_first_line(error)}") from error
 

@@ -23,13 +23,16 @@ _ODD = {
 }
 
 
-def summary(statistics: Statistics, oddities: Mapping[str, int], pace: float | None = None) -> str:
+def summary(
+    statistics: Statistics, oddities: Mapping[str, int], pace: float | None = None, loading: float | None = None
+) -> str:
     """Return the summary, a few lines without a final line break.
 
     Args:
         statistics: of the whole stream.
         oddities: what was counted on the way in, see `text.cleaning.Counts.odd`.
         pace: seconds from the first to the last word's arrival, None if they did not come over time.
+        loading: seconds that loading the model took; they are in no other number.
     """
     lines = [
         f"{_many(statistics.segments, 'segment')}, {_many(statistics.read, 'word')} read, "
@@ -38,7 +41,10 @@ def summary(statistics: Statistics, oddities: Mapping[str, int], pace: float | N
     if statistics.lagging("AL") is not None:
         values = [f"{name} {statistics.lagging(name):.2f}" for name in ("AL", "LAAL", "DAL")]
         lines.append("lagging in source words, against the length written: " + ", ".join(values))
-    lines += _speed(statistics, pace)
+    speed = _speed(statistics, pace)
+    if speed and loading is not None:
+        speed[0] += f"; the model was loaded in {loading:.1f} s"
+    lines += speed
     odd = [f"{count} × {_ODD.get(what, what)}" for what, count in oddities.items() if count]
     odd += [f"{count} × segment ended at its longest ({reason})" for reason, count in _forced(statistics)]
     odd += [f"{count} × {_STOPPED[reason]}" for reason, count in sorted(statistics.stopped.items())]

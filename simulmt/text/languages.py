@@ -110,8 +110,8 @@ def _unknown(text: str) -> UsageError:
     found = {(by_name.get(name) or by_code[name]): None for name in close}
     names = " or ".join(f"{language.name} ({language.code})" for language in list(found)[:3])
     shown = " ".join(text.split())[:40]
-    advice = f"did you mean {names}?" if names else "give an ISO 639 code or an English name"
-    return UsageError(f"unknown language {shown!r}", f"{advice} `simulmt models list` shows what the models translate")
+    advice = f"try {names}" if names else "give an ISO 639 code or an English name"
+    return UsageError(f"unknown language {shown!r}", f"{advice}; `simulmt models list` shows what the models translate")
 
 
 def same(a: Language, b: Language) -> bool:

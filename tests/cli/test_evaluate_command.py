@@ -216,3 +216,10 @@ def test_help_plot_and_staircase_start_without_torch(evaluate, tmp_path: Path) -
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_later_sweep_keeps_the_settings_of_earlier_ones(evaluate, tmp_path: Path) -> None:
+    assert evaluate("--k", "1,full") == 0
+    assert evaluate("--k", "3") == 0
+    rows = (tmp_path / "run" / "scores.tsv").read_text().splitlines()
+    assert [row.split("\t")[0] for row in rows] == ["system", "full", "k1", "k3"]

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulmt.errors import SimulmtError, UsageError
-from simulmt.evaluation.folder import CONFIG, LOG, RUN, RunFolder, read_run, repair
-from simulmt.instance import Instance, read_log
+from simulmt.evaluation.folder import CONFIG, LOG, RUN, RunFolder, read_run
+from simulmt.instance import Instance, read_log, repair
 from simulmt.scoring.scorer import score_instances
 
 BASE = {"policy": "wait-k(k=3)", "model": "en-de", "model_hash": "abc", "corpus_hash": "def", "dtype": "float32"}

@@ -122,7 +122,16 @@ def test_log_can_be_read_back(tmp_path: Path) -> None:
         play(LogSink(path), [["Guten", "Tag."], []])
     instances = list(read_log(path))
     assert [instance.prediction for instance in instances] == ["Guten Tag.", "", "Guten Tag.", ""]
+    assert [instance.index for instance in instances] == [0, 1, 2, 3]
     assert instances[0].delays == [1, 2]
+
+
+def test_log_goes_on_after_a_run_that_was_killed(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    play(LogSink(path), [["Guten", "Tag."], ["Ja."]])
+    path.write_text(path.read_text()[:-20])
+    play(LogSink(path), [["Nein."]])
+    assert [(instance.index, instance.prediction) for instance in read_log(path)] == [(0, "Guten Tag."), (1, "Nein.")]
 
 
 def test_log_that_cannot_be_written(tmp_path: Path) -> None:
@@ -135,13 +144,14 @@ def test_statistics_and_summary() -> None:
     play(statistics, [["a"] * 10, [], ["b"]])
     assert (statistics.segments, statistics.read, statistics.written, statistics.empty) == (3, 12, 11, 1)
     assert statistics.lagging("AL") == pytest.approx(1.0)
-    text = summary(statistics, {"invalid_bytes": 2, "nul": 0}, 5.5)
+    text = summary(statistics, {"invalid_bytes": 2, "nul": 0}, 5.5, 2.25)
     assert "3 segments, 12 words read, 11 words written" in text
     assert "AL 1.00, LAAL 1.00, DAL 1.00" in text
     assert "2 × bytes that are not UTF-8" in text
     assert "NUL" not in text
     assert "1 × segment without a translation" in text
     assert "real-time factor" in text
+    assert "loaded in 2.2 s" in text
 
 
 def test_summary_of_nothing() -> None:
