@@ -17,7 +17,7 @@ from families import tiny_model, tiny_own_model
 
 from simulmt.cli.main import run as simulmt_run
 
-TALK = "Last year I showed these two slides. The cat, which is sleeping, is black. Thank you."
+TALK = "Last year I showed these two slides. I see your cat in the garden. Thank you."
 COMMAND = [sys.executable, "-m", "simulmt", "translate"]
 
 
@@ -138,8 +138,8 @@ class TestResult:
         assert done.returncode == 0
         lines = done.stdout.splitlines()
         assert len(lines) == 3
-        assert "Katze" in lines[1]
-        assert "schwarz" in lines[1]
+        assert lines[0].startswith("Letztes Jahr")
+        assert lines[1].startswith("Ich sehe deine Katze")
         assert lines[2].startswith("Danke")
         assert not any(mark in done.stdout for mark in ("▁", "</s>", "<|", "<eos>"))
         records = log_of(log)
