@@ -12,14 +12,17 @@ New source tokens and the last target token go through one forward pass, so read
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import IntEnum
 
 from simulmt.model.layout import Frame
-from simulmt.text.cleaning import is_standalone
 from simulmt.text.events import Unit
 from simulmt.text.tokenizers import Boundary, UnitTokenizer
 from simulmt.text.units import split_units
+
+_MARKED = re.compile("[\u0e00-\u109f\u1780-\u17ff]")
+"""Thai, Lao, Tibetan, Burmese and Khmer: vowel and tone marks may follow a letter."""
 
 
 class Choice(IntEnum):
@@ -227,7 +230,7 @@ class Writer:
         if text.endswith("\ufffd"):  # the bytes of a character are not all there yet
             return []
         units = split_units(text, "char")
-        held = bool(units) and not is_standalone(units[-1][-1])
+        held = bool(units) and _MARKED.match(units[-1]) is not None
         ready = units[self._shown : len(units) - held]
         self.at_boundary = bool(ready) or not held
         self._shown += len(ready)

@@ -114,7 +114,8 @@ def test_streaming_equals_one_pass(translators: dict[str, Translator], kind: str
         segment, decoder = play(translator, text.split(), policy)
         streamed = torch.stack(decoder.scores)
         whole = one_pass(translator, decoder, segment)
-        torch.testing.assert_close(streamed, whole, atol=1e-5, rtol=0)
+        # A trained model's scores are larger than those of random weights, and so is the rounding of float32.
+        torch.testing.assert_close(streamed, whole, atol=1e-5, rtol=1e-5 if kind == "shipped" else 0)
 
 
 def test_streaming_equals_one_pass_with_character_units(characters: Translator) -> None:
