@@ -46,7 +46,7 @@ class Interrupt:
     """
 
     signal: int | None = None
-    at_once: bool = True
+    at_once: bool = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self.at_once or self.signal is not None:

@@ -130,7 +130,7 @@ class Run:
         name = choose_model(self.model, self.source, self.target)
         unit = languages_of(name, self.source, self.target, self.adapter)[0].unit
         with ExitStack() as stack:
-            interrupt = stack.enter_context(Interrupt().installed())
+            interrupt = stack.enter_context(Interrupt(at_once=True).installed())
             if self.dry_run:
                 self._describe(self._load(name), policy)
                 return 0
