@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,15 @@ import click
 from simulmt.cli.options import load_options
 from simulmt.cli.training_options import (
     data_options,
-    is_first_process,
+    in_output,
     make_data,
     make_limits,
     make_run,
     make_trainer,
     recall,
-    remember,
     run_options,
 )
 from simulmt.errors import UsageError
-from simulmt.training.results import open_output
 
 EPOCHS = 10.0
 BATCH_TOKENS, MAX_LENGTH = 2048, 128
@@ -77,14 +74,8 @@ def finetune(context: click.Context, /, **options: Any) -> int:
     """
     output = Path(options["output"])
     options = recall(context, options, output)
-    if options["dry_run"]:
-        with tempfile.TemporaryDirectory(prefix="simulmt-") as folder:
-            return _run(options, Path(folder))
     make_data(options, MAX_LENGTH, BATCH_TOKENS)  # wrong options are told before a folder is made
-    if is_first_process():
-        open_output(output, resume=options["resume"], overwrite=options["overwrite"])
-        remember(options, output)
-    return _run(options, output)
+    return in_output(options, output, _run)
 
 
 def _run(options: dict[str, Any], output: Path) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,14 @@ import click
 from simulmt.cli.options import load_options
 from simulmt.cli.training_options import (
     data_options,
-    is_first_process,
+    in_output,
     make_data,
     make_limits,
     make_run,
     make_trainer,
     recall,
-    remember,
     run_options,
 )
-from simulmt.training.results import open_output
 
 EPOCHS = 5.0
 BATCH_TOKENS, MAX_LENGTH = 6144, 96
@@ -74,14 +71,8 @@ def train(context: click.Context, /, **options: Any) -> int:
     options = recall(context, options, output)
     if options["source"] is None or options["target"] is None:
         raise UsageError("the languages are missing", "give --from and --to, e.g. --from en --to es")
-    if options["dry_run"]:
-        with tempfile.TemporaryDirectory(prefix="simulmt-") as folder:
-            return _run(options, Path(folder))
     make_data(options, MAX_LENGTH, BATCH_TOKENS)  # wrong options are told before a folder is made
-    if is_first_process():
-        open_output(output, resume=options["resume"], overwrite=options["overwrite"])
-        remember(options, output)
-    return _run(options, output)
+    return in_output(options, output, _run)
 
 
 def _run(options: dict[str, Any], output: Path) -> int:

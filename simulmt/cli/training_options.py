@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from simulmt.errors import SimulmtError, UsageError
-from simulmt.training.results import RUN
+from simulmt.training.results import RUN, open_output
 
 if TYPE_CHECKING:
     from simulmt.training.data import DataOptions
@@ -331,3 +332,14 @@ def make_run(options: dict[str, Any], output: Path, data: DataOptions, trainer: 
     from simulmt.training.runs import RunOptions
 
     return RunOptions(output, data, trainer, options["resume"], options["gradient_checkpointing"], options["dry_run"])
+
+
+def in_output(options: dict[str, Any], output: Path, run: Callable[[dict[str, Any], Path], int]) -> int:
+    """Run in the output folder, opened and with the options remembered; a dry run in a folder that is thrown away."""
+    if options["dry_run"]:
+        with tempfile.TemporaryDirectory(prefix="simulmt-") as folder:
+            return run(options, Path(folder))
+    if is_first_process():
+        open_output(output, resume=options["resume"], overwrite=options["overwrite"])
+        remember(options, output)
+    return run(options, output)

@@ -11,7 +11,6 @@ from typing import Any
 from simulmt.errors import SimulmtError, UsageError
 from simulmt.evaluation.folder import LOG, RUN, SCORES, read_run
 from simulmt.instance import read_log
-from simulmt.scoring.report import Report
 from simulmt.scoring.scorer import score_instances
 
 LATENCIES = ("AL", "LAAL")
@@ -43,11 +42,6 @@ class Series:
 
     name: str
     points: tuple[Point, ...]
-
-
-def series_of_reports(name: str, reports: Sequence[Report]) -> Series:
-    """Return the curve of reports just made; those without a BLEU are left out."""
-    return _series(name, [_point(report.system, report.to_dict()) for report in reports])
 
 
 def read_series(folder: Path) -> Series:
