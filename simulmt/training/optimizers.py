@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from simulmt.errors import UsageError
+from simulmt.training.muon import Float32Muon
+from simulmt.training.objective import has_fast_bfloat16
 from simulmt.training.workers import fill, whole
 
 Name = Literal["adamw", "muon"]
@@ -47,11 +49,9 @@ def make_optimizers(model: nn.Module, options: OptimizerOptions) -> list[torch.o
             raise UsageError(
                 "there are no hidden matrices for --optimizer muon", "use it with --full or `simulmt train`"
             )
-        optimizers.append(
-            torch.optim.Muon(
-                matrices.values(), lr=0.0, weight_decay=options.weight_decay, adjust_lr_fn="match_rms_adamw"
-            )
-        )
+        hidden = list(matrices.values())
+        kind = torch.optim.Muon if has_fast_bfloat16(hidden[0].device) else Float32Muon
+        optimizers.append(kind(hidden, lr=0.0, weight_decay=options.weight_decay, adjust_lr_fn="match_rms_adamw"))
     if rest:
         fused = rest[0].device.type in ("cpu", "cuda")
         optimizers.append(
