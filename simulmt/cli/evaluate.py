@@ -32,7 +32,23 @@ Examples:
 _NO_MATPLOTLIB = "no curve.svg and curve.png: they need matplotlib (pip install 'simulmt[plot]')"
 
 
-@click.group(epilog=EPILOG, invoke_without_command=True, short_help="Translate a test set at many k and score it.")
+class _Group(click.Group):
+    """Says, where a file stands in a command's place, what to do with several test sets."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            names = " or ".join(self.commands)
+            raise UsageError(
+                f"{args[0]!r} is neither {names}", "each option takes one file: run once for each test set"
+            )
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_Group, epilog=EPILOG, invoke_without_command=True, short_help="Translate a test set at many k and score it."
+)
 @click.option("--source", "source_file", metavar="FILE", help="Source text, one sentence a line.")
 @click.option(
     "--reference", metavar="FILE", help="Reference translations, line by line; without them only latency is scored."

@@ -20,6 +20,7 @@ from simulmt.scoring.reading import Hypotheses, match_references, parse_hypothes
 from simulmt.scoring.report import Report, table, tsv
 from simulmt.scoring.scorer import DEFAULT_METRICS, ScoreOptions, assume_wait_k, score_instances
 from simulmt.scoring.units import default_unit
+from simulmt.text.languages import parse as parse_language
 
 _NO_DELAYS = (
     "plain text has no delays: give --source FILE and --k N (ideal wait-k), or score the log of translate --log"
@@ -46,6 +47,10 @@ def _tokenizer(_: click.Context, __: click.Parameter, name: str | None) -> str |
     return name
 
 
+def _language(_: click.Context, __: click.Parameter, name: str | None) -> str | None:
+    return None if name is None else parse_language(name).code
+
+
 @click.command(name="score", short_help="Quality and latency of finished output.")
 @click.argument("hyp")
 @click.argument("ref", nargs=-1)
@@ -60,13 +65,26 @@ def _tokenizer(_: click.Context, __: click.Parameter, name: str | None) -> str |
     help=f"Report only these: {', '.join((*QUALITY_NAMES, *LATENCY_NAMES, *OTHER_NAMES))}.  "
     "[default: all but TER and COMET]",
 )
-@click.option("--to", "--language", "language", metavar="CODE", help="Target language: decides --tokenize and --unit.")
+@click.option(
+    "--to",
+    "--language",
+    "language",
+    callback=_language,
+    metavar="LANGUAGE",
+    help="Target language, by code or name: decides --tokenize and --unit.",
+)
 @click.option(
     "--tokenize", callback=_tokenizer, metavar="NAME", help="sacrebleu tokenizer of BLEU.  [default: by --to]"
 )
 @click.option("--unit", type=click.Choice(["word", "char"]), help="Target units.  [default: by --to, else word]")
 @click.option("--source", metavar="FILE", help="Source text, one segment a line.")
-@click.option("--from", "source_language", metavar="CODE", help="Source language: decides source units for --k.")
+@click.option(
+    "--from",
+    "source_language",
+    callback=_language,
+    metavar="LANGUAGE",
+    help="Source language, by code or name: decides source units for --k.",
+)
 @click.option("--k", type=int, metavar="N", help="Assume the ideal wait-k schedule for plain text; needs --source.")
 @click.option("--longform", is_flag=True, help="HYP is the log of a whole talk; REF and --source are its sentences.")
 @click.option("--simuleval-compatible", is_flag=True, help="Count reference lengths as SimulEval does.")
@@ -90,12 +108,14 @@ def _tokenizer(_: click.Context, __: click.Parameter, name: str | None) -> str |
     callback=_explain,
     help="Say what a metric is, and exit.",
 )
-def score(hyp: str, ref: tuple[str, ...], paired: tuple[str, ...], **choices: Any) -> None:
+@click.pass_context
+def score(context: click.Context, /, hyp: str, ref: tuple[str, ...], paired: tuple[str, ...], **choices: Any) -> None:
     """Score the translations in HYP against one or more REF files.
 
     HYP is plain text, one sentence a line (- for standard input), or an instance log as `simulmt translate --log` and
     SimulEval write it; its content decides. A log that carries its references needs no REF. Latency needs the delays
-    that a log holds. Text is raw: neither tokenised nor cut into sub-words.
+    that a log holds. Text is raw: neither tokenised nor cut into sub-words. The exit status is 1 when a metric that
+    --metric names has no value.
 
     \b
     Examples:
@@ -122,6 +142,16 @@ def score(hyp: str, ref: tuple[str, ...], paired: tuple[str, ...], **choices: An
         for note in dict.fromkeys(note for report in reports for note in report.notes):
             click.echo(f"note: {note}", err=True)
     click.echo(_printed(reports, comparisons, choices["form"], choices["width"]))
+    if context.get_parameter_source("metrics") is click.core.ParameterSource.COMMANDLINE:
+        _require(reports, options.metrics)
+
+
+def _require(reports: Sequence[Report], metrics: Sequence[str]) -> None:
+    """Raise SimulmtError where a metric that was asked for by name has no value: a script must not take it for one."""
+    for report in reports:
+        for name in metrics:
+            if (score := report.scores.get(name)) is not None and score.value is None:
+                raise SimulmtError(f"{report.system}: {name} is not available", score.reason)
 
 
 class _Inputs:

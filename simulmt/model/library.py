@@ -60,8 +60,8 @@ def remove(name: str) -> Path:
     """Remove a user's model; return the folder it was in.
 
     Raises:
-        UsageError: no such model, or one that came with the package.
-        SimulmtError: it can't be removed.
+        UsageError: a model that came with the package.
+        SimulmtError: no such model, or it can't be removed.
     """
     entry = known(name)
     if entry.shipped:
@@ -79,11 +79,11 @@ def known(name: str) -> Entry:
     """Return the model called `name`.
 
     Raises:
-        UsageError: there is none; names those there are.
+        SimulmtError: there is none; names those there are.
     """
     entry = find(name)
     if entry is None:
-        raise UsageError(f"no model {name!r}", f"choose one of: {', '.join(entry.name for entry in entries())}")
+        raise SimulmtError(f"no model {name!r}", f"choose one of: {', '.join(entry.name for entry in entries())}")
     return entry
 
 

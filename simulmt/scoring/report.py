@@ -124,7 +124,7 @@ def table(report: Report, width: int = 2) -> str:
         report: what to show.
         width: decimals of the quality scores; the others have at least 3.
     """
-    blocks = [f"system  {report.system}", _score_block(report, width)]
+    blocks = [f"system  {report.system}", _score_block(report, width), _unavailable_block(report)]
     signatures = {name: score.signature for name, score in report.scores.items() if score.signature}
     blocks.append(_block("signature", signatures))
     blocks.append(_block("definitions", _shown_definitions(report)))
@@ -141,17 +141,29 @@ def _shown_definitions(report: Report) -> dict[str, str]:
 
 
 def _score_block(report: Report, width: int) -> str:
-    rows = {name: _shown(report, name, score, width) for name, score in report.scores.items()}
+    rows = {
+        name: _shown(report, name, score.value, score, width)
+        for name, score in report.scores.items()
+        if score.value is not None
+    }
     if report.degenerate is not None:
         rows["degenerate"] = "yes" if report.degenerate else "no"
     return _block("scores", rows)
 
 
-def _shown(report: Report, name: str, score: Score, width: int) -> str:
-    if score.value is None:
-        return f"not available: {score.reason}"
+def _unavailable_block(report: Report) -> str:
+    """Return the scores without a value, those with one reason on one line."""
+    names: dict[str | None, list[str]] = {}
+    for name, score in report.scores.items():
+        if score.value is None:
+            names.setdefault(score.reason, []).append(name)
+    lines = [f"  {', '.join(group)}: {reason}" for reason, group in names.items()]
+    return "\n".join(["not available", *lines]) if lines else ""
+
+
+def _shown(report: Report, name: str, value: float, score: Score, width: int) -> str:
     digits = width if name in QUALITY_NAMES else max(width, 3)
-    text = f"{score.value:.{digits}f}"
+    text = f"{value:.{digits}f}"
     if score.half_width is not None:
         text += f"  (μ = {score.mean:.{digits}f} ± {score.half_width:.{digits}f})"
     if score.per_segment is not None:

@@ -157,6 +157,7 @@ def test_without_references_there_is_latency_and_no_curve(model: str, tmp_path: 
         (["--tokenize", "nonsense"], "unknown tokenizer"),
         (["--resume", "--overwrite"], "exclude"),
         (["--to", "fr"], "translates en→de"),
+        (["another.tsv"], "each option takes one file"),
     ],
 )
 def test_wrong_usage_is_one_line_and_leaves_nothing(

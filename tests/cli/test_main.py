@@ -55,7 +55,7 @@ def test_every_option_is_in_its_manual_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status"), [(["nonsense"], 2), (["translate", "--nonsense"], 2), (["models", "info", "nonsense"], 2)]
+    ("arguments", "status"), [(["nonsense"], 2), (["translate", "--nonsense"], 2), (["models", "info", "nonsense"], 1)]
 )
 def test_exit_status(arguments: list[str], status: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(arguments) == status

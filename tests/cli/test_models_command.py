@@ -185,7 +185,7 @@ def test_an_unfinished_copy_is_no_model(folder: Path, user_models: Path) -> None
 
 def test_unknown_names_are_told_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     for command in (["info", "nix"], ["remove", "nix"], ["path", "nix"]):
-        assert run(["models", *command]) == 2
+        assert run(["models", *command]) == 1
         assert "choose one of: en-de" in capsys.readouterr().err
 
 

@@ -175,7 +175,8 @@ def test_source_language_decides_the_units_read(files: Path, capsys: pytest.Capt
         (["k3.log", "--metric", "ROUGE"], 2, "unknown metric 'ROUGE'"),
         (["k3.log", "--metric", "AL_ms"], 2, "AL_ms is not chosen by itself"),
         (["k3.log", "--tokenize", "moses"], 2, "unknown tokenizer 'moses'"),
-        (["hyp", "ref", "--to", "german!"], 2, "'german!' is not a language code"),
+        (["hyp", "ref", "--to", "german!"], 2, "unknown language 'german!'; try German (de)"),
+        (["hyp", "ref", "--to", "xx"], 2, "unknown language 'xx'"),
         (["k3.log", "--longform"], 2, "--longform needs REF and --source FILE"),
         (["-", "-"], 2, "standard input (-) can be read only once"),
         (["--explain", "ROUGE"], 2, "unknown metric 'ROUGE'"),
@@ -188,6 +189,25 @@ def test_wrong_input_is_one_line_and_a_status(
     errors = score(capsys, *arguments, status=status)
     assert message in errors
     assert errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("form", ["table", "json", "tsv"])
+def test_a_metric_asked_for_by_name_that_has_no_value_fails_after_the_scores(
+    files: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    assert run(["score", "hyp", "ref", "-m", "chrF2,AL", "--format", form]) == 1
+    out, err = capsys.readouterr()
+    assert "chrF2" in out
+    assert err.startswith("simulmt: hyp: AL is not available; plain text has no delays")
+    assert err.count("\n") == 1
+
+
+def test_scores_without_a_value_share_a_line_with_those_of_the_same_reason(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = score(capsys, "hyp", "ref")
+    assert out.count("plain text has no delays") == 1
+    assert "AL, LAAL," in out
 
 
 def test_explain_needs_no_files(capsys: pytest.CaptureFixture[str]) -> None:
