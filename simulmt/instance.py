@@ -125,26 +125,34 @@ def _numbers(record: dict[str, Any], key: str) -> list[float]:
 def read_log(path: Path) -> Iterator[Instance]:
     """Yield the instances of a log file, in file order.
 
-    A last line without a line break that is not whole JSON is a write that was cut: it is left out, since its segment
-    was not finished. Any other bad line is an error.
+    A last line without a line break that begins as instances do but is not whole JSON is a write that was cut: it is left
+    out, since its segment was not finished. Any other bad line is an error.
 
     Raises:
         SimulmtError: the file cannot be read, or a line is not an instance; names file and line.
     """
     try:
-        with path.open(encoding="utf-8") as lines:
+        with path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 if not line.strip():
                     continue
                 try:
-                    yield Instance.from_json(line)
+                    yield Instance.from_json(line.decode("utf-8"))
                 except ValueError as error:
-                    if not line.endswith("\n"):
+                    if _was_cut(line):
                         return
-                    raise SimulmtError(f"{path}:{number}: not an instance of a log: {error}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise SimulmtError(f"{path} cannot be read: {reason}") from error
+                    reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
+                    raise SimulmtError(f"{path}:{number}: not an instance of a log: {reason}") from error
+    except OSError as error:
+        raise SimulmtError(f"{path} cannot be read: {error.strerror}") from error
+
+
+_BEGINNING = b'{"index"'
+
+
+def _was_cut(line: bytes) -> bool:
+    """Return whether a line that is no instance is the beginning of one, so that nothing but a cut write is lost with it."""
+    return not line.endswith(b"\n") and line[: len(_BEGINNING)] == _BEGINNING[: len(line)]
 
 
 def repair(log: Path) -> bool:
@@ -152,6 +160,9 @@ def repair(log: Path) -> bool:
 
     Returns:
         True if something was changed.
+
+    Raises:
+        SimulmtError: the file does not end as a log may; it is left as it is.
     """
     data = log.read_bytes()
     if not data or data.endswith(b"\n"):
@@ -159,7 +170,10 @@ def repair(log: Path) -> bool:
     whole = data.rfind(b"\n") + 1
     try:
         Instance.from_json(data[whole:].decode("utf-8"))
-    except ValueError:
+    except ValueError as error:
+        if not _was_cut(data[whole:]):
+            line = data.count(b"\n") + 1
+            raise SimulmtError(f"{log}:{line}: not an instance of a log: {error}") from error
         os.truncate(log, whole)
     else:
         with log.open("ab") as stream:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import FrameType
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from simulmt.emission import Emission, Output
 from simulmt.errors import SimulmtError
@@ -34,6 +35,15 @@ class Hearing(Protocol):
     """A sink that also wants to know of words as they come."""
 
     def heard(self, words: int, now: float) -> None: ...
+
+
+@runtime_checkable
+class Watcher(Protocol):
+    """A sink that wants to know how late it is also while nothing comes."""
+
+    def passed(self, now: float) -> None:
+        """Take note that it is `now`, in seconds from the arrival of the first word."""
+        ...
 
 
 @dataclass
@@ -99,6 +109,7 @@ class LiveLoop:
     listeners: Sequence[Hearing] = ()
     interrupt: Interrupt = field(default_factory=Interrupt)
     ready: float = 0.0
+    watchers: Sequence[Watcher] = ()
     first: float | None = None
     last: float | None = None
     dropped: int = 0
@@ -136,6 +147,9 @@ class LiveLoop:
             self._push(End(self.last or 0.0))
         else:
             self._take([event] if event is not None else [])
+        if self.first is not None:
+            for watcher in self.watchers:
+                watcher.passed(time.monotonic() - self.first)
 
     def _take(self, events: Sequence[Event]) -> None:
         events = [replace(event, arrival=max(event.arrival, self.ready)) for event in events]

@@ -143,7 +143,7 @@ class Segment:
         A `whole` segment whose target was cut off counts the words it did not get to read as its source too.
         """
         words = self.words if self._whole else self.words[: self.read]
-        first = words[0].arrival if words else 0.0
+        first = words[0].arrival if words else self._start
         return Instance(
             index=self.index,
             prediction=join_units(self.units, self._target_unit),
@@ -245,13 +245,18 @@ class Stream:
         while self._items and (self.segment is None or self.segment.reason is None):
             item = self._items.popleft()
             if isinstance(item, Word):
-                if self.segment is None:
-                    start = item.arrival if self.start is None else self.start
-                    self.segment = Segment(self.translator, self.policy, self._count, self.clock, start=start)
-                    self._count += 1
-                self.segment.feed(item)
-            elif self.segment is not None:
+                segment = self.segment or self._open(item.arrival if self.start is None else self.start)
+                segment.feed(item)
+                continue
+            if self.segment is None and item.reason == "empty":
+                self._open(self.start or 0.0)
+            if self.segment is not None:
                 self.segment.close(item.reason)
+
+    def _open(self, start: float) -> Segment:
+        self.segment = Segment(self.translator, self.policy, self._count, self.clock, start=start)
+        self._count += 1
+        return self.segment
 
     def _finish(self, segment: Segment) -> list[Output]:
         rest: list[Word | Break] = list(segment.words[segment.read :])

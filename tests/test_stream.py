@@ -47,6 +47,15 @@ def ends(outputs: list[Output]) -> list[SegmentEnd]:
     return [output for output in outputs if isinstance(output, SegmentEnd)]
 
 
+def test_a_blank_line_can_be_a_segment(translator: Translator) -> None:
+    items = [Break("empty"), *words("one two."), Break("line"), Break("empty"), *words("three"), *END]
+    found = ends(play(translator, items, WaitK(3)))
+    assert [end.reason for end in found] == ["empty", "line", "empty", "end"]
+    assert [end.instance.source for end in found] == ["", "one two.", "", "three"]
+    assert [end.instance.index for end in found] == [0, 1, 2, 3]
+    assert (found[2].instance.prediction, found[2].instance.delays, found[2].instance.offset) == ("", [], 0.0)
+
+
 def test_each_break_ends_a_segment(translator: Translator) -> None:
     items = [
         *words("one two three"),

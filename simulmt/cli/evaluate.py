@@ -215,7 +215,7 @@ class _Evaluation:
 
         if self.tokenize is not None:
             check_tokenizer(self.tokenize)
-        name = choose_model(self.model, self.source, self.target)
+        name = choose_model(self.model, self.source, self.target, self.adapter)
         languages = languages_of(name, self.source, self.target, self.adapter)
         options = ScoreOptions(language=languages[1].code, unit=languages[1].unit, tokenizer=self.tokenize)
         sweep = Sweep(sentences, output, self._config(name), options, self.overwrite)

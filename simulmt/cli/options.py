@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -31,6 +32,7 @@ class Lag(click.ParamType):  # type: ignore[type-arg]
 
 
 LAG = Lag()
+DEFAULT_MODEL = "en-de"
 
 
 def model_options(function: F) -> F:
@@ -38,7 +40,8 @@ def model_options(function: F) -> F:
     for option in reversed(
         [
             click.option("--model", metavar="MODEL", help="Model: a name (see `simulmt models`), a folder, a GGUF file or "
-                         "a Hugging Face id like org/name. Default: the one at hand for the languages, else en-de."),
+                         "a Hugging Face id like org/name. Default: the adapter's base, or the one at hand for the "
+                         f"languages given, or {DEFAULT_MODEL}."),
             click.option("--adapter", metavar="ADAPTER", help="LoRA adapter for the model: a folder of `simulmt finetune` "
                          "or a Hugging Face id."),
             click.option("--from", "source", metavar="LANG", help="Source language: a code (en, deu, pt-BR) or a name "
@@ -79,8 +82,12 @@ def make_policy(k: int | str, catchup: float = 0.0, name: str | None = None) -> 
     Raises:
         UsageError: unknown name, or k or catchup out of range.
     """
+    if name is None and k == "full":
+        name = "full"
     if name is None or name == "wait-k":
-        return create("full") if k == "full" else create("wait-k", k=int(k), catchup=catchup)
+        if k == "full":
+            raise UsageError("--k full is not wait-k", "give --k a number, or leave out --policy")
+        return create("wait-k", k=int(k), catchup=catchup)
     if catchup:
         raise UsageError(f"--catchup belongs to wait-k, not to policy {name!r}")
     return create(name)
@@ -97,17 +104,22 @@ def load_options(device: str | None, dtype: str, threads: int | None, trust_remo
     return Options(device, dtype, trust_remote_code)
 
 
-def choose_model(model: str | None, source: str | None, target: str | None) -> str:
-    """Return the model to use: the one named, else the one at hand that fits the languages.
+def choose_model(model: str | None, source: str | None, target: str | None, adapter: str | None = None) -> str:
+    """Return the model to use: the one named, else the adapter's base, else the one at hand that fits the languages.
 
     Raises:
         UsageError: no model at hand does the pair; names those that are.
+        SimulmtError: the adapter's card is broken.
     """
-    from simulmt.model.catalog import entries, pairs_at_hand
+    from simulmt.model.catalog import Card, entries, pairs_at_hand
     from simulmt.text.languages import parse
 
     if model is not None:
         return model
+    if adapter is not None and (base := Card.load(Path(adapter)).base):
+        return base
+    if source is None and target is None:
+        return DEFAULT_MODEL
     wanted = [parse(text).code if text else None for text in (source, target)]
     for entry in reversed(entries()):  # the user's own models before the shipped ones
         card = entry.card

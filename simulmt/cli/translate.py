@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import ExitStack
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simulmt.cli.options import choose_model, load_options, make_policy, model_options, policy_options
-from simulmt.live import Interrupt, LiveLoop
+from simulmt.errors import SimulmtError
+from simulmt.live import Interrupt, LiveLoop, Watcher
 from simulmt.model.catalog import languages_of
 from simulmt.output.log import LogSink
 from simulmt.output.statistics import Statistics
@@ -37,6 +39,9 @@ Examples:
 """
 
 
+MAX_WORDS, MAX_WORDS_LINE = 80, 200
+
+
 @click.command(epilog=EPILOG)
 @click.argument("file", default="-", metavar="[FILE]")
 @model_options
@@ -52,15 +57,16 @@ Examples:
 @click.option(
     "--max-words",
     type=click.IntRange(min=8),
-    default=80,
-    show_default=True,
-    help="Longest segment; one that comes near is ended at a comma or conjunction if there is one.",
+    metavar="N",
+    help="Longest segment; one that comes near is ended at a comma or conjunction if there is one.  "
+    f"[default: {MAX_WORDS}; {MAX_WORDS_LINE} with --segment line, whose lines are meant as they are]",
 )
 @click.option(
     "--idle",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="End the segment when no word came for so long, so that a pause leaves no thought half shown.",
+    help="End the segment when no word came for so long, so that a pause leaves no thought half shown; the last word need "
+    "not have white space after it.",
 )
 @click.option(
     "--format",
@@ -75,7 +81,8 @@ Examples:
     type=click.Choice(["auto", "live", "plain", "off"]),
     default="auto",
     show_default=True,
-    help="What is shown on stderr: a live panel, a summary at the end, or nothing; auto is live on a terminal.",
+    help="What is shown on stderr: a live panel, a summary at the end, or nothing; auto is live on a terminal, unless "
+    "NO_COLOR is set or it can't be redrawn.",
 )
 @click.option(
     "--log",
@@ -117,7 +124,7 @@ class Run:
     catchup: float
     policy: str | None
     segment: str
-    max_words: int
+    max_words: int | None
     idle: float | None
     form: str
     display: str
@@ -127,7 +134,7 @@ class Run:
 
     def run(self) -> int:
         policy = make_policy(self.k, self.catchup, self.policy)
-        name = choose_model(self.model, self.source, self.target)
+        name = choose_model(self.model, self.source, self.target, self.adapter)
         unit = languages_of(name, self.source, self.target, self.adapter)[0].unit
         with ExitStack() as stack:
             interrupt = stack.enter_context(Interrupt(at_once=True).installed())
@@ -152,9 +159,10 @@ class Run:
         stream = Stream(translator, policy, translator.decoder())
         if panel is not None:
             panel.attach(stream, reader)
-        segmenter = Segmenter(self.segment, max_units=self.max_words, language=translator.source.code)  # type: ignore[arg-type]
+        segmenter = Segmenter(self.segment, max_units=self._longest, language=translator.source.code)  # type: ignore[arg-type]
         ready = time.monotonic()
-        loop = LiveLoop(reader, segmenter, stream, sinks, [panel] if panel else [], interrupt, ready)
+        watchers = [sink for sink in sinks if isinstance(sink, Watcher)]
+        loop = LiveLoop(reader, segmenter, stream, sinks, [panel] if panel else [], interrupt, ready, watchers)
         interrupt.at_once = False
         try:
             loop.run()
@@ -163,17 +171,27 @@ class Run:
         except BaseException:
             self._finish(sinks, loop, statistics, ready - start)
             raise
-        self._finish(sinks, loop, statistics, ready - start)
+        if failure := self._finish(sinks, loop, statistics, ready - start):
+            raise failure
         return interrupt.exit_code
 
-    def _finish(self, sinks: list[Sink], loop: LiveLoop, statistics: Statistics, loading: float) -> None:
-        """Let the sinks write what they hold, and print the summary."""
+    @property
+    def _longest(self) -> int:
+        return self.max_words or (MAX_WORDS_LINE if self.segment == "line" else MAX_WORDS)
+
+    def _finish(self, sinks: list[Sink], loop: LiveLoop, statistics: Statistics, loading: float) -> SimulmtError | None:
+        """Let the sinks write what they hold, and print the summary; return the first failure of a sink."""
+        failure = None
         for sink in sinks:
-            sink.close()
+            try:
+                sink.close()
+            except SimulmtError as error:
+                failure = failure or error
         if self.display != "off":
             span = None if loop.first is None or loop.last is None else loop.last - loop.first
             odd = loop.reader.counts.odd() | {"dropped": loop.dropped}
             click.echo(summary(statistics, odd, span, loading), err=True)
+        return failure
 
     def _load(self, name: str) -> Translator:
         from simulmt.model.loading import load
@@ -185,7 +203,7 @@ class Run:
         """Return the sinks in the order in which they take each output, and the panel if there is one."""
         logs: list[Sink] = [LogSink(self.log)] if self.log is not None else []
         console = self._panel_console()
-        same_terminal = console is not None and _is_terminal(sys.stdout)
+        same_terminal = console is not None and _same_terminal(sys.stdout, sys.stderr)
         text: list[Sink] = [] if same_terminal else [self._text_sink()]
         if console is None:
             return [*text, statistics, *logs], None
@@ -212,14 +230,15 @@ class Run:
         """Return the console for the live panel, None where there is to be none or it can't be drawn."""
         if self.display not in ("auto", "live") or not _is_terminal(sys.stderr):
             return None
-        if self.form != "text" and _is_terminal(sys.stdout):
+        if self.display == "auto" and os.environ.get("NO_COLOR"):
+            return None  # who wants no colours mostly wants no drawing either; --display live draws without colours
+        if self.form != "text" and _same_terminal(sys.stdout, sys.stderr):
             return None  # records and captions would run into the panel
         if self.file == "-" and _is_terminal(sys.stdin):
             return None  # so would what is typed
         from rich.console import Console
 
         console = Console(stderr=True)
-        console.width -= 2  # room for the ^C that a terminal shows: it must not wrap, or the panel could not be wiped
         return None if console.is_dumb_terminal else console
 
     def _describe(self, translator: Translator, policy: Policy) -> None:
@@ -231,7 +250,7 @@ class Run:
             "device": str(translator.model.device),
             "dtype": str(translator.model.dtype).removeprefix("torch."),
             "policy": policy.name,
-            "segments": f"{self.segment}, at most {self.max_words} words",
+            "segments": f"{self.segment}, at most {self._longest} words",
         }
         for key, value in rows.items():
             click.echo(f"{key:<10}{value}")
@@ -239,3 +258,17 @@ class Run:
 
 def _is_terminal(stream: Any) -> bool:
     return stream is not None and bool(stream.isatty())
+
+
+def _same_terminal(one: Any, other: Any) -> bool:
+    """Return whether both streams are one terminal, by whatever names it was opened."""
+    if not (_is_terminal(one) and _is_terminal(other)):
+        return False
+    try:
+        if os.fstat(one.fileno()).st_rdev == os.fstat(other.fileno()).st_rdev:
+            return True
+        for stream in (one, other):
+            os.tcgetpgrp(stream.fileno())  # fails unless it is the one terminal that controls this process
+    except (OSError, AttributeError):
+        return False
+    return True

@@ -37,5 +37,10 @@ def write_now(stream: TextIO, text: str) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        name = getattr(stream, "name", "output")
-        raise SimulmtError(f"{name} cannot be written: {error.strerror}", "is the disk full?") from error
+        raise unwritable(stream, error) from error
+
+
+def unwritable(stream: TextIO, error: OSError) -> SimulmtError:
+    """Return the error that says that `stream` cannot be written."""
+    name = getattr(stream, "name", "output")
+    return SimulmtError(f"{name} cannot be written: {error.strerror}", "is the disk full?")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TextIO
 
 from rich.cells import cell_len, chop_cells
@@ -11,80 +12,91 @@ from simulmt.output.base import write_now
 
 LINE_WIDTH = 42
 LINES = 2
-SHORTEST = 1.0
-"""Seconds a cue stays at least."""
+SHORTEST = 1000
+"""Milliseconds a cue stays at least."""
+
+
+@dataclass
+class _Cue:
+    """Times in ms from the arrival of the first source word."""
+
+    begin: int
+    end: int
+    lines: list[str]
 
 
 class CaptionSink:
     """Collects units into cues; a cue is written when the next unit does not fit it, or its segment ends.
 
-    A cue starts when its first unit was written and ends when its last one was, but lasts at least `SHORTEST` seconds unless
-    the next cue starts before: cues never overlap. So a cue is written when the next one starts. Time runs from the arrival
-    of the first source word. A unit wider than a line is cut.
+    A cue starts when its first unit was written and ends when its last one was, but lasts at least `SHORTEST` unless the
+    next cue starts before: cues never overlap. So one that is shorter is held until the next one starts or its time is
+    over. Where two would start at once, the first still lasts a millisecond. Time runs from the arrival of the first
+    source word. A unit wider than a line is cut.
     """
 
     def __init__(self, stream: TextIO, form: str) -> None:
         self._stream = stream
         self._form = form
-        self._lines: list[str] = []
-        self._begin = self._finish = 0.0
-        self._held: tuple[float, float, str] | None = None
+        self._open: _Cue | None = None
+        self._held: _Cue | None = None
         self._number = 0
-        if form == "vtt":
-            write_now(stream, "WEBVTT\n\n")
+        self._written_to = 0  # end of the last cue written
 
     def emit(self, emission: Emission) -> None:
         for number, piece in enumerate(chop_cells(emission.text, LINE_WIDTH)):
-            self._add(piece, emission.space and number == 0, emission.emitted)
+            self._add(piece, emission.space and number == 0, max(0, round(emission.emitted * 1000)))
 
-    def _add(self, text: str, space: bool, moment: float) -> None:
-        if self._lines and not self._fits(text, space):
-            self._close_cue()
-        if not self._lines:
-            self._begin = moment
-            self._lines = [text]
+    def _add(self, text: str, space: bool, moment: int) -> None:
+        if self._open is not None and not _fits(self._open.lines, text, space):
+            self._hold(self._open)
+        if self._open is None:
             self._release(before=moment)
-        self._finish = moment
-
-    def _fits(self, text: str, space: bool) -> bool:
-        """Add text to the cue if it fits, on a new line if need be."""
-        longer = self._lines[-1] + (" " if space else "") + text
-        if cell_len(longer) <= LINE_WIDTH:
-            self._lines[-1] = longer
-        elif len(self._lines) < LINES:
-            self._lines.append(text)
-        else:
-            return False
-        return True
+            self._open = _Cue(max(moment, self._written_to), moment, [text])
+        self._open.end = max(moment, self._open.begin)
 
     def end(self, segment: SegmentEnd) -> None:
-        if self._lines:
-            self._close_cue()
+        if self._open is not None:
+            self._hold(self._open)
+
+    def passed(self, now: float) -> None:
+        """Write the cue held if it has been shown long enough."""
+        if self._held is not None and now * 1000 >= self._held.begin + SHORTEST:
+            self._release()
 
     def close(self) -> None:
-        if self._lines:
-            self._close_cue()
-        self._release(before=None)
+        if self._open is not None:
+            self._hold(self._open)
+        self._release()
+        if self._number == 0:
+            self._begin()
 
-    def _close_cue(self) -> None:
-        self._release(before=self._begin)
-        self._held = (self._begin, self._finish, "\n".join(self._lines))
-        self._lines = []
+    def _hold(self, cue: _Cue) -> None:
+        self._release(before=cue.begin)
+        self._held, self._open = cue, None
+        if cue.end >= cue.begin + SHORTEST:
+            self._release()
 
-    def _release(self, before: float | None) -> None:
-        if self._held is None:
+    def _release(self, before: int | None = None) -> None:
+        """Write the cue held, its end no later than `before`."""
+        cue, self._held = self._held, None
+        if cue is None:
             return
-        begin, finish, text = self._held
-        finish = max(finish, begin + SHORTEST)
+        end = max(cue.end, cue.begin + SHORTEST)
         if before is not None:
-            finish = max(min(finish, before), begin)
-        self._held = None
+            end = max(min(end, before), cue.begin + 1)
+        self._written_to = end
+        if self._number == 0:
+            self._begin()
         self._number += 1
         head = f"{self._number}\n" if self._form == "srt" else ""
-        write_now(self._stream, f"{head}{self._stamp(begin)} --> {self._stamp(finish)}\n{self._escape(text)}\n\n")
+        text = self._escape("\n".join(cue.lines))
+        write_now(self._stream, f"{head}{self._stamp(cue.begin)} --> {self._stamp(end)}\n{text}\n\n")
 
-    def _stamp(self, seconds: float) -> str:
-        total = max(0, round(seconds * 1000))
+    def _begin(self) -> None:
+        if self._form == "vtt":
+            write_now(self._stream, "WEBVTT\n\n")
+
+    def _stamp(self, total: int) -> str:
         hours, rest = divmod(total, 3_600_000)
         minutes, rest = divmod(rest, 60_000)
         whole, ms = divmod(rest, 1000)
@@ -94,3 +106,15 @@ class CaptionSink:
         if self._form == "srt":
             return text
         return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _fits(lines: list[str], text: str, space: bool) -> bool:
+    """Add text to the lines of a cue if it fits, on a new line if need be."""
+    longer = lines[-1] + (" " if space else "") + text
+    if cell_len(longer) <= LINE_WIDTH:
+        lines[-1] = longer
+    elif len(lines) < LINES:
+        lines.append(text)
+    else:
+        return False
+    return True

@@ -8,7 +8,7 @@ from pathlib import Path
 from simulmt.emission import Emission, SegmentEnd
 from simulmt.errors import SimulmtError
 from simulmt.instance import read_log, repair
-from simulmt.output.base import write_now
+from simulmt.output.base import unwritable, write_now
 
 
 class LogSink:
@@ -22,9 +22,9 @@ class LogSink:
         """
         self._first = 0
         try:
-            if path.exists():
-                repair(path)  # a run that was killed may have cut its last line
+            if path.is_file():  # not a pipe or device, which has nothing to go on from
                 self._first = max((instance.index for instance in read_log(path)), default=-1) + 1
+                repair(path)  # a run that was killed may have cut its last line
             self._stream = path.open("a", encoding="utf-8")
         except OSError as error:
             raise SimulmtError(f"log {path} cannot be written: {error.strerror}") from error
@@ -37,4 +37,7 @@ class LogSink:
         write_now(self._stream, numbered.to_json() + "\n")
 
     def close(self) -> None:
-        self._stream.close()
+        try:
+            self._stream.close()
+        except OSError as error:
+            raise unwritable(self._stream, error) from error

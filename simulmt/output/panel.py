@@ -19,6 +19,9 @@ from simulmt.output.statistics import Statistics
 REDRAWS = 10
 """Redraws a second, at most."""
 
+MARGIN = 2
+"""Columns left free beside the panel for the ^C that a terminal shows: it must not wrap, or the panel could not be wiped."""
+
 RATE_WINDOW = 30.0
 """Seconds over which words a minute are counted."""
 
@@ -115,7 +118,10 @@ class PanelSink:
         rows.add_column(overflow="fold")
         rows.add_row("source", self._source_text())
         rows.add_row("target", self._tail(Text("".join(self._target), style="green")))
-        return Panel(Group(rows, self._numbers()), title=self._label, title_align="left", border_style="dim")
+        width = max(1, self._console.width - MARGIN)
+        return Panel(
+            Group(rows, self._numbers()), title=self._label, title_align="left", border_style="dim", width=width
+        )
 
     def _source_text(self) -> Text:
         if self._progress is None:
@@ -130,7 +136,7 @@ class PanelSink:
 
     def _tail(self, text: Text) -> Text:
         """Keep what fits three lines, from the end."""
-        room = max(8, self._console.width - 14) * 3
+        room = max(8, self._console.width - MARGIN - 14) * 3
         if text.cell_len > room:
             text = Text("…") + text[-room // 2 :] if text.cell_len > len(text) else Text("…") + text[-room + 1 :]
         return text

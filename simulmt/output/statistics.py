@@ -73,6 +73,8 @@ class Statistics:
 
     def end(self, segment: SegmentEnd) -> None:
         instance = segment.instance
+        if not instance.source_length:
+            return  # a blank line
         self.segments += 1
         self.read += int(instance.source_length)
         if segment.stopped is None:

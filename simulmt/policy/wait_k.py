@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 
 from simulmt.errors import UsageError
 from simulmt.policy.base import Action, View
+
+
+@lru_cache(maxsize=64)
+def _decimal(number: float) -> Fraction:
+    """Return the number as it is written in decimals: 0.58 · 50 is 29, but a little less in binary."""
+    return Fraction(repr(number))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,7 @@ class WaitK:
 
         At least 1, so that no unit is written on nothing.
         """
-        return max(1, self.k + i - 1 - math.floor(self.catchup * i))
+        return max(1, self.k + i - 1 - math.floor(_decimal(self.catchup) * i))
 
     def action(self, view: View) -> Action:
         if not view.ended and view.read < self.required(view.written + 1):

@@ -2,8 +2,7 @@
 
 Abbreviations stand without their full stop and are matched as they stand (`Dec.` but not `dec.`, `max.` but not the
 name `Max.`), at the beginning of a segment also with a capital, and all in capitals if they have one. Only those that
-are followed by something are listed: `etc.` and `usw.` may end a sentence, `e.g.` and `U.S.` need no list (see
-`SentenceRules`).
+are followed by something are listed there; `e.g.` and `U.S.` need no list (see `SentenceRules`).
 """
 
 from __future__ import annotations
@@ -20,8 +19,9 @@ COMMON: Final = _words("Dr Prof St vs cf al approx fig vol pp Mr Mrs Ms Jr Sr Nr
 ABBREVIATIONS: Final[dict[str, frozenset[str]]] = {
     "en": _words(
         """Messrs Mme Mlle Gen Col Sgt Capt Cpl Cmdr Comdr Lt Adm Maj Brig Rev Hon Gov Sen Rep Pres Supt Det Insp Mt
-        Ft Inc Ltd Co Corp Bros No Nos Jan Feb Apr Aug Sept Sep Oct Nov Dec Fig Figs vols Vol Vols Dept Est eds
-        viz dept est incl excl ibid op Ave Blvd Rd Univ Assn Ph"""
+        Ft Inc Ltd Co Corp Bros No Nos Jan Feb Mar Apr Jun Jul Aug Sept Sep Oct Nov Dec Fig Figs vols Vol Vols Dept Est eds
+        viz dept est incl excl ibid op Ave Blvd Rd Univ Assn Ph Sec Secs Eq Eqs Ch Ref Refs min max ft sq oz lb lbs tbsp
+        tsp"""
     ),
     "de": _words(
         """Hr Hrn Frl Nrn Str str Abs Bd Bde bsp evtl ggf ggfs inkl exkl insb insbes max min Mio Mrd Tsd Kap Jh Jhd
@@ -73,6 +73,43 @@ ABBREVIATIONS: Final[dict[str, frozenset[str]]] = {
     "el": _words("κ κκ κα δρ καθ αρ σελ βλ λ χ π"),
     "ca": _words("sr sra srs srta dra av pàg pàgs núm art cap tel aprox ex"),
 }
+
+MAY_END: Final = _words("etc usw usf osv itd itp atd stb enz")
+"""Abbreviations that stand as often at the end of a sentence as inside one; in any language, in lower case."""
+
+STARTERS: Final[dict[str, frozenset[str]]] = {
+    "en": _words(
+        """the this that these those there it its he she they we i you his her their our my your in on at from for with
+        and but so if when while as after before then what who how why where which because although however although not no
+        all some most many each every another here now today let's it's that's there's he's she's i'm we're they're you're"""
+    ),
+    "de": _words(
+        """der die das den dem des ein eine einen einem einer es er sie wir ich ihr du man in im am an auf aus bei bis
+        mit nach seit von vor zu zum zur für durch über um und aber oder doch denn wenn weil dass als ob so da dort dann
+        dies diese dieser dieses jetzt heute hier wer wie was warum wo nicht nur auch noch alle viele jeder jede"""
+    ),
+    "fr": _words(
+        """le la les l' un une des ce cet cette ces il elle ils elles on nous vous je tu dans en sur pour avec mais et ou
+        donc si quand comme après avant puis qui que quoi où pourquoi alors tout tous ici"""
+    ),
+    "es": _words(
+        """el la los las un una unos unas este esta estos estas ese esa él ella ellos ellas nosotros yo tú en con por para
+        pero y o si cuando como después antes entonces qué quién dónde todo todos aquí no"""
+    ),
+    "it": _words(
+        """il lo la i gli le un uno una questo questa questi queste egli lui lei loro noi voi io tu in con per ma e o se
+        quando come dopo prima poi che chi dove tutto tutti qui non"""
+    ),
+    "pt": _words(
+        """o a os as um uma este esta estes estas esse essa ele ela eles elas nós eu em com por para mas e ou se quando
+        como depois antes então que quem onde todo todos aqui não"""
+    ),
+    "nl": _words(
+        """de het een dit dat deze die hij zij ze wij we ik jij u er in op met voor maar en of als wanneer na dan toen wie
+        wat waar hoe waarom alle veel hier niet"""
+    ),
+}
+"""Words that, with a capital, show that a sentence has begun, even after an abbreviation or an initial."""
 
 WORDS_WHEN_FIRST: Final[dict[str, frozenset[str]]] = {"en": _words("No"), "tr": _words("no")}
 """Abbreviations that are full sentences when nothing stands before them: "No." """

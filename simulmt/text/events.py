@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Unit: TypeAlias = Literal["word", "char"]
-Reason: TypeAlias = Literal["sentence", "line", "blank", "clause", "conjunction", "length", "idle", "end"]
+Reason: TypeAlias = Literal["sentence", "line", "blank", "clause", "conjunction", "length", "idle", "end", "empty"]
 
 _FORCED = frozenset({"clause", "conjunction", "length"})
 
@@ -51,7 +51,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """A segment ends here, for this reason."""
+    """A segment ends here, for this reason; `empty` is a segment of its own, without words: a blank line kept as one."""
 
     reason: Reason
 

@@ -68,8 +68,8 @@ class LiveReader:
             reads of the object left in its buffer are not seen.
         unit: `word` or `char` (see `simulmt.text.units`).
         idle: seconds without a new word after which one `Pause` is sent; None for never. It is computed from arrival
-            times, so a slow consumer sees the same pauses as a fast one. A word not yet followed by white space is not
-            complete, and a pause does not complete it.
+            times, so a slow consumer sees the same pauses as a fast one. A word at which nothing was added for so long is
+            complete, without white space after it too (not in a replay at a `pace`).
         pace: words per minute. Word i is released i·60/pace seconds after the first one, later only if it had not been
             read by then; its arrival is that moment.
         clock: monotonic seconds.
@@ -106,6 +106,8 @@ class LiveReader:
         self._words_waiting = 0
         self._changed = threading.Condition()
         self._stopped = threading.Event()
+        # Arrival of the last bytes of a word that is not complete, while the thread waits for more and a pause may end it.
+        self._held: float | None = None
         self._end: End | None = None
         self._error: Exception | None = None
         self._last_word: float | None = None  # arrival of the last word handed out, until its pause was sent
@@ -163,6 +165,8 @@ class LiveReader:
 
     def _next(self) -> Event | None:
         """Take the next event, a due pause included; None when there is none now. Called with the lock held."""
+        if not self._queue and self._held is not None and self._clock() >= self._held + self._wait:
+            self._complete()
         pause = self._due_pause()
         if pause is not None:
             return pause
@@ -178,6 +182,18 @@ class LiveReader:
             self._end = End(self._clock())
         return self._end
 
+    @property
+    def _wait(self) -> float:
+        return self._idle or 0.0
+
+    def _complete(self) -> None:
+        """Pass on the word held, which silence has completed. Called with the lock held."""
+        assert self._held is not None
+        pieces = self._splitter.finish(self._held)
+        self._held = None
+        self._queue.extend(pieces)
+        self._words_waiting += len(pieces)
+
     def _due_pause(self) -> Pause | None:
         if self._idle is None or self._last_word is None:
             return None
@@ -192,9 +208,12 @@ class LiveReader:
     def _patience(self, deadline: float | None) -> float | None:
         """Return how many seconds to wait for news: until `deadline` or the next pause; None for ever."""
         waits = [] if deadline is None else [deadline - time.monotonic()]
-        if self._idle is not None and self._last_word is not None and not self._queue:
+        if not self._queue:
+            since = [
+                moment for moment in (self._last_word, self._held) if moment is not None and self._idle is not None
+            ]
             # never 0 from here: a clock a hair before the due time must not read as "timed out"
-            waits.append(max(self._last_word + self._idle - self._clock(), 0.001))
+            waits += [max(moment + self._wait - self._clock(), 0.001) for moment in since]
         return min(waits) if waits else None
 
     # -- the thread's side --------------------------------------------------------------------------------------------
@@ -204,10 +223,13 @@ class LiveReader:
             while not self._stopped.is_set():
                 data = self._read_some()
                 arrival = self._clock()
+                self._resume(arrival)
                 self.counts.bytes_read += len(data)
                 text = self._cleaner.clean(self._decoder.decode(data, final=not data))
                 self._put(self._splitter.feed(text, arrival))
-                if not data:
+                if data:
+                    self._hold(arrival)
+                else:
                     self._put(self._splitter.finish(arrival))
                     self._finish(End(self._clock()))
                     return
@@ -216,6 +238,22 @@ class LiveReader:
             self._finish(SimulmtError(f"cannot read the input ({self._name()}): {reason}"))
         except Exception as error:  # whatever it is, it must reach the consumer, who would wait for ever
             self._finish(error)
+
+    def _resume(self, arrival: float) -> None:
+        """Take back the splitter, now that bytes came; a word held for too long before them was complete."""
+        with self._changed:
+            if self._held is not None and arrival >= self._held + self._wait:
+                self._complete()
+                self._changed.notify_all()
+            self._held = None
+
+    def _hold(self, arrival: float) -> None:
+        """Note since when a word is held, so that a pause can complete it."""
+        if self._idle is None or self._pacer is not None or not self._splitter.holding:
+            return
+        with self._changed:
+            self._held = arrival
+            self._changed.notify_all()
 
     def _read_some(self) -> bytes:
         """Read what there is, waiting for at least one byte; b"" at the end."""

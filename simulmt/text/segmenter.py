@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 from simulmt.errors import UsageError
 from simulmt.text.events import Break, Event, LineEnd, Pause, Reason, Word
 from simulmt.text.lines import LineEvidence, Verdict
-from simulmt.text.sentences import SentenceRules
+from simulmt.text.sentences import Ending, SentenceRules
 
 Rule: TypeAlias = Literal["auto", "sentence", "line", "none"]
 
@@ -16,14 +16,14 @@ class Segmenter:
     """Cuts a stream of words into segments; pure and deterministic, with no look-ahead.
 
     Each word comes out in the same call it went in, in order, and nothing is lost. A `Break` follows the last word of
-    its segment at once, with three exceptions where it waits for the next event: a sentence end inside an open
-    quotation (the closing mark belongs to it), an undecided line end (see `LineEvidence`), and a long segment that ends
-    before a conjunction or, in scripts without spaces, before white space.
+    its segment at once, with four exceptions where it waits for the next event: a sentence end inside an open
+    quotation (the closing mark belongs to it), one in doubt (see `Ending`), an undecided line end (see `LineEvidence`),
+    and a long segment that ends before a conjunction or, in scripts without spaces, before white space.
 
     Rules:
         auto: sentence ends, blank lines, and line ends once the text is evidently one utterance per line.
         sentence: sentence ends only.
-        line: line ends only.
+        line: line ends only; a blank line is an empty segment, so that lines out are lines in.
         none: neither.
 
     Under every rule a segment ends at a pause, at the end of the input, and before it would have more than `max_units`
@@ -49,6 +49,7 @@ class Segmenter:
         self._lines = LineEvidence(self._sentences)
         self._count = 0  # units of the open segment
         self._waiting: Reason | None = None  # a break that waits for the next event: "sentence" or "line"
+        self._doubt = Ending.NO  # how the last word ended a sentence, where the next one tells
 
     def push(self, event: Event) -> list[Word | Break]:
         """Return the word of `event`, if it is one, with the breaks before and after it."""
@@ -63,14 +64,14 @@ class Segmenter:
     def _push_word(self, word: Word) -> list[Word | Break]:
         before = self._break_before(word)
         out: list[Word | Break] = [*self._end(before)] if before else []
-        self._waiting = None
+        self._waiting, self._doubt = None, Ending.NO
         first = self._count == 0
         self._count += 1
         out.append(word)
-        final = self._sentences.see(word, first=first) and self._by_sentence
+        ending = self._sentences.see(word, first=first) if self._by_sentence else Ending.NO
         if self._rule == "auto":
-            self._lines.see(word, final=final)
-        out += self._after(word, final=final)
+            self._lines.see(word, final=ending in (Ending.LIKELY, Ending.YES))
+        out += self._after(word, ending)
         return out
 
     @property
@@ -83,6 +84,8 @@ class Segmenter:
             return None
         if self._waiting == "sentence" and not self._sentences.closes(word):
             return "sentence"
+        if self._doubt is not Ending.NO and self._sentences.begins(word, after=self._doubt):
+            return "sentence"
         if self._waiting == "line" and self._lines.starts_new(word):
             return "line"
         if self._near_limit(3 / 4) and self._sentences.space_is_clause and word.space:
@@ -91,12 +94,15 @@ class Segmenter:
             return "conjunction"
         return None
 
-    def _after(self, word: Word, *, final: bool) -> list[Word | Break]:
+    def _after(self, word: Word, ending: Ending) -> list[Word | Break]:
         full = self._count >= self._max_units
+        final = ending is Ending.YES or (ending is Ending.LIKELY and (full or self._sentences.quoting))
         if final and (full or not self._sentences.quoting):
             return self._end("sentence")
         if final:
             self._waiting = "sentence"
+        elif ending is not Ending.NO and not full:
+            self._doubt = ending
         elif self._near_limit(3 / 4) and self._sentences.is_clause_end(word):
             return self._end("clause")
         return self._end("length") if full else []
@@ -108,12 +114,9 @@ class Segmenter:
 
     def _push_line_end(self, line: LineEnd) -> list[Word | Break]:
         if self._rule == "line":
-            return self._end("line")
-        if self._waiting == "sentence":
-            self._waiting = None
-            out = self._end("sentence")
-        else:
-            out = []
+            return self._end("line") or ([Break("empty")] if line.blank else [])
+        ended = self._waiting == "sentence" or self._doubt is Ending.LIKELY
+        out = self._end("sentence") if ended else []
         if self._rule != "auto":
             return out
         if line.blank:
@@ -130,9 +133,9 @@ class Segmenter:
         """End the open segment; nothing if there is none."""
         if not self._count:
             return []
-        if self._waiting == "sentence":
+        if self._waiting == "sentence" or self._doubt is Ending.LIKELY:
             reason = "sentence"
-        self._waiting = None
+        self._waiting, self._doubt = None, Ending.NO
         self._count = 0
         self._sentences.reset(keep_quotes=reason == "sentence")
         return [Break(reason)]

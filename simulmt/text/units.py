@@ -31,7 +31,12 @@ class Splitter(Protocol):
         ...
 
     def finish(self, arrival: float) -> list[Piece]:
-        """Return the unit that the end of the input completes, if there is one."""
+        """Return the unit that the end of the input, or a pause, completes, if there is one; more may be fed after it."""
+        ...
+
+    @property
+    def holding(self) -> bool:
+        """True while there is a unit that is not complete yet."""
         ...
 
 
@@ -79,6 +84,10 @@ class _Pieces:
             self._held = []
             self._held_length = 0
         self._cut = False
+
+    @property
+    def holding(self) -> bool:
+        return bool(self._held)
 
     def _line_end(self, arrival: float) -> LineEnd:
         self._counts.lines += 1

@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 from simulmt.cli.main import run
 from simulmt.cli.models import models
+from simulmt.cli.options import choose_model
+from simulmt.errors import UsageError
 from simulmt.model import catalog, library
 
 
@@ -197,3 +199,22 @@ def test_it_starts_without_torch() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "en-de" in done.stdout
+
+
+def test_which_model_is_used_when_none_is_named(folder: Path, user_models: Path, tmp_path: Path) -> None:
+    run(["models", "add", str(folder), "--name", "mine"])  # en→fr
+    anything = user_models / "anything"
+    anything.mkdir()
+    (anything / "config.json").write_text("{}")
+    assert choose_model(None, None, None) == "en-de"  # whatever else there is
+    assert choose_model(None, None, "fr") == "mine"
+    assert choose_model("anything", None, "fr") == "anything"
+    with pytest.raises(UsageError, match="no model at hand translates any→es"):
+        choose_model(None, None, "es")
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    assert choose_model(None, None, None, str(adapter)) == "en-de"
+    (adapter / "simulmt.json").write_text('{"base": "mine"}')
+    assert choose_model(None, None, None, str(adapter)) == "mine"
+    assert choose_model("en-de", None, None, str(adapter)) == "en-de"
+    assert choose_model(None, None, None, "some/adapter-on-the-hub") == "en-de"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 from pathlib import Path
 
@@ -104,8 +105,49 @@ def test_captions_keep_every_word_in_bounds(segments: list[list[str]], gap: floa
         assert 1 <= len(cue[2:]) <= LINES
         assert all(len(line) <= LINE_WIDTH for line in cue[2:])
         begin, end = (seconds(stamp) for stamp in cue[1].split(" --> "))
-        assert begin <= end
+        assert begin < end
         times += [begin, end]
+    assert times == sorted(times)
+
+
+def test_a_cue_is_written_when_its_second_is_over() -> None:
+    stream = io.StringIO()
+    sink = CaptionSink(stream, "vtt")
+    assert stream.getvalue() == ""  # nothing before there is something to show
+    sink.emit(Emission("Ja.", 0, 0, 1, 2.0, 2.5, False))
+    sink.end(SegmentEnd(Instance(0, "Ja.", [1], [0.0], 1), "sentence", None, 2.5))
+    sink.passed(3.4)
+    assert stream.getvalue() == ""
+    sink.passed(3.5)
+    assert stream.getvalue() == "WEBVTT\n\n00:00:02.500 --> 00:00:03.500\nJa.\n\n"
+
+
+def test_a_cue_that_lasted_long_enough_is_written_with_its_segment() -> None:
+    stream = io.StringIO()
+    sink = CaptionSink(stream, "srt")
+    for index, word in enumerate(["Guten", "Tag."]):
+        sink.emit(Emission(word, 0, index, index + 1, 0.0, index * 1.5, index > 0))
+    sink.end(SegmentEnd(Instance(0, "Guten Tag.", [1, 2], [0.0, 1500.0], 2), "sentence", None, 1.5))
+    assert stream.getvalue() == "1\n00:00:00,000 --> 00:00:01,500\nGuten Tag.\n\n"
+
+
+def test_captions_of_nothing() -> None:
+    stream = io.StringIO()
+    CaptionSink(stream, "vtt").close()
+    assert stream.getvalue() == "WEBVTT\n\n"
+
+
+@given(text=st.text("ab", min_size=1, max_size=400), moment=st.floats(0, 10_000))
+def test_pieces_of_a_very_long_word_are_all_shown(text: str, moment: float) -> None:
+    stream = io.StringIO()
+    sink = CaptionSink(stream, "srt")
+    sink.emit(Emission(text, 0, 0, 1, 0.0, moment, False))
+    sink.emit(Emission("next", 1, 0, 2, 0.0, moment, False))
+    sink.close()
+    times = [
+        seconds(stamp) for line in stream.getvalue().splitlines() if "-->" in line for stamp in line.split(" --> ")
+    ]
+    assert all(begin < end for begin, end in zip(times[::2], times[1::2], strict=True))
     assert times == sorted(times)
 
 
@@ -132,6 +174,43 @@ def test_log_goes_on_after_a_run_that_was_killed(tmp_path: Path) -> None:
     path.write_text(path.read_text()[:-20])
     play(LogSink(path), [["Nein."]])
     assert [(instance.index, instance.prediction) for instance in read_log(path)] == [(0, "Guten Tag."), (1, "Nein.")]
+
+
+@pytest.mark.parametrize("text", ["first line\nsecond line", "one line", "{}", '{"index": 1}\nrest'])
+def test_a_file_that_is_no_log_stays_as_it_is(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text(text)
+    with pytest.raises(SimulmtError, match=r"notes.txt:1: not an instance of a log"):
+        LogSink(path)
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize("cut", [1, 5, 9, 40, 61])
+def test_a_log_cut_anywhere_is_mended(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "log"
+    play(LogSink(path), [["Ja."], ["Schön", "grün."]])
+    first, second = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + second[:cut])
+    play(LogSink(path), [["Nein."]])
+    assert [instance.prediction for instance in read_log(path)] == ["Ja.", "Nein."]
+
+
+def test_a_pipe_can_take_the_log(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    play(LogSink(path), [["Ja."]])
+    assert json.loads(os.read(reader, 4096))["prediction"] == "Ja."
+    os.close(reader)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_log_on_a_full_disk_says_so_at_every_step() -> None:
+    log = LogSink(Path("/dev/full"))
+    with pytest.raises(SimulmtError, match="/dev/full cannot be written: No space left on device"):
+        play(log, [["Ja."]])
+    with pytest.raises(SimulmtError, match="/dev/full cannot be written: No space left on device"):
+        log.close()
 
 
 def test_log_that_cannot_be_written(tmp_path: Path) -> None:

@@ -23,6 +23,11 @@ def test_catch_up_writes_two_words_now_and_then() -> None:
     assert scheduled_reads(WaitK(3, 0.5), 10, 8) == [3, 3, 4, 4, 5, 5, 6, 6]
 
 
+@pytest.mark.parametrize(("catchup", "i", "whole"), [(0.58, 50, 29), (0.29, 100, 29), (0.7, 90, 63), (0.1, 30, 3)])
+def test_catch_up_is_reckoned_in_decimals(catchup: float, i: int, whole: int) -> None:
+    assert WaitK(100, catchup).required(i) == 100 + i - 1 - whole
+
+
 def test_full_reads_everything_first() -> None:
     assert scheduled_reads(Full(), 4, 3) == [4, 4, 4]
 

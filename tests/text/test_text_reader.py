@@ -188,6 +188,31 @@ def test_one_pause_per_silence_and_only_after_a_word(pipe) -> None:
     assert [type(event) for event in read_all(reader)] in ([Word, End], [Word, Pause, End])
 
 
+def test_a_pause_completes_the_word_before_it(pipe) -> None:
+    source, write, close = pipe
+    reader = LiveReader(source, idle=0.1)
+    write("one two")
+    events = [reader.get(timeout=5) for _ in range(3)]
+    assert [type(event) for event in events] == [Word, Word, Pause]
+    assert texts(events[:2]) == ["one", "two"]
+    assert events[1].arrival + 0.1 == pytest.approx(events[2].arrival)
+    write(" three")
+    close()
+    rest = read_all(reader)
+    assert texts(rest) == ["three"]
+    assert rest[0].space
+
+
+def test_a_slow_consumer_sees_the_words_that_pauses_completed() -> None:
+    times = iter([0.0, 0.1, 5.0, 9.0, 9.0, 9.0])
+    chunks = Chunks([b"a b", b"c", b"d\n"])  # "bc" came in one go, "d" after the silence
+    reader = LiveReader(chunks, idle=2.0, clock=lambda: next(times, 9.0))  # type: ignore[arg-type]
+    reader._thread.join(5)
+    events = read_all(reader)
+    assert [type(event) for event in events] == [Word, Word, Pause, Word, LineEnd, Pause, End]
+    assert texts(events) == ["a", "bc", "d"]
+
+
 def test_a_slow_consumer_sees_the_same_pauses() -> None:
     times = iter([0.0, 5.0, 5.1, 9.0, 9.0, 9.0])
 

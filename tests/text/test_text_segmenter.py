@@ -59,6 +59,11 @@ def sentences(text: str, language: str = "en", unit: str = "word") -> list[str]:
         ("de", "Das ist z.B. Dr. Müller bzw. z. B. Hr. Maier."),
         ("de", "Die Hauptstr. 5 liegt ca. 3 km weit, vgl. Nr. 7 und d. h. hier."),
         ("de", "Vgl. dazu Abs. 3."),
+        ("en", '"Stop!" he said, "Why?" (really?) and left.'),
+        ("en", "Apples, pears, etc. are fruit."),
+        ("en", "On Mar. 3 and Jul. 4 see Sec. 4, Eq. 5; bake it 30 min. at 200."),
+        ("en", "The U.S. Army, Vitamin C and J. Smith are here."),
+        ("de", "„Halt!“ rief er."),
         ("fr", "M. Dupont, Mme. Durand et p. ex. Me. Martin, cf. chap. trois."),
         ("es", "El Sr. López y la Sra. García viven en EE. UU. hoy."),
         ("it", "Il sig. Rossi e il dott. Bianchi, ad es. a pag. tre."),
@@ -81,7 +86,8 @@ def test_one_sentence(language: str, text: str) -> None:
         ("en", "He said, \"No.\"|She left."),
         ("en", "(They came.)|\"Did you?\"|'Yes!'|“Fine.”|«Good.»"),
         ("en", "We saw cats, dogs, etc.|They ran."),
-        ("en", "It is true.[12]|It is false.²"),
+        ("en", "It is true.[12]|It is false.²|It is so.¹|Is it?"),
+        ("en", "We meet at 5 p.m.|The door is open.|He lives in the U.S.|It is big.|Take vitamin C.|There is more."),
         ("en", "Wait…|What?!|Go."),
         ("en", "Hello .|Good bye ."),
         ("en", "See example.com.|Then go."),
@@ -141,11 +147,22 @@ def test_a_sentence_end_in_a_quotation_waits_for_what_comes() -> None:
         assert after(event) == ["sentence"]
 
 
+def test_a_sentence_end_in_doubt_ends_with_its_line_or_a_pause() -> None:
+    assert segments('"Stop!"\nhe said.', "sentence") == [('"Stop!"', "sentence"), ("he said.", "sentence")]
+    assert segments("We meet at 5 p.m.\non Friday.", "sentence") == [("We meet at 5 p.m. on Friday.", "sentence")]
+    for text, reason in (('"Stop!"', "sentence"), ("etc.", "sentence"), ("p.m.", "idle")):
+        segmenter = Segmenter()
+        assert segmenter.push(Word(text, 0.0)) == [Word(text, 0.0)]
+        assert segmenter.push(Pause(0.0)) == [Break(reason)]  # type: ignore[arg-type]
+        assert segmenter.push(Word("he", 0.0)) == [Word("he", 0.0)]
+
+
 def test_rules() -> None:
     text = "One two. Three\nfour\n\nfive. Six"
     assert segments(text, "sentence") == [("One two.", "sentence"), ("Three four five.", "sentence"), ("Six", "end")]
     assert segments(text, "none") == [("One two. Three four five. Six", "end")]
-    assert segments(text, "line") == [("One two. Three", "line"), ("four", "line"), ("five. Six", "end")]
+    assert segments(text, "line") == [("One two. Three", "line"), ("four", "line"), ("", "empty"), ("five. Six", "end")]
+    assert segments("\n\nOne\n", "line") == [("", "empty"), ("", "empty"), ("One", "line")]
     assert segments("Title\n\nText", "auto") == [("Title", "line"), ("Text", "end")]
     assert segments("A line that the\n\nText", "auto") == [("A line that the", "blank"), ("Text", "end")]
 
@@ -247,7 +264,8 @@ def test_nothing_is_lost_and_breaks_are_where_they_may_be(
         assert [item for item in out if isinstance(item, Word)] == ([event] if isinstance(event, Word) else [])
         for item in out:
             if isinstance(item, Break):
-                assert open_units > 0
+                assert (open_units > 0) is not (item.reason == "empty")
+                assert rule == "line" or item.reason != "empty"
                 open_units = 0
             else:
                 open_units += 1
