@@ -18,7 +18,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tiny_own_model(tmp_path_factory.mktemp("model") / "own"))
 
 
-def test_both_ways_write_the_same_and_only_the_baseline_encodes_again() -> None:
+def test_only_the_baseline_encodes_again() -> None:
     translator = load("en-de")  # random weights hardly write more than one word
     rows = list(compare(translator, lengths=(12,), ks=(2, 5), repeats=1))
     measures = {(row.method, row.policy): row.measure for row in rows}
@@ -28,10 +28,9 @@ def test_both_ways_write_the_same_and_only_the_baseline_encodes_again() -> None:
     )
     for policy in ("wait-k(k=2)", "wait-k(k=5)"):
         group, again = measures["group", policy], measures["re-encoding", policy]
-        assert (group.words, group.tokens) == (again.words, again.tokens)
-        assert group.words == len(group.word_times)
+        assert group.words == len(group.word_times) > 5
         once = len((*frame.source_head, *frame.source_end, *frame.target_head)) + source + group.tokens
-        # An end of target predicted while source was left costs one token more.
+        # Encoded again, target words see source that came after them, so the two need not write the same. An end of target predicted while source was left costs one token more.
         assert group.forwarded <= once + 12
         assert again.forwarded > 1.5 * once
     whole, generated = measures["group", "full"], measures["generate()", "full"]
