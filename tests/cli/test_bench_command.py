@@ -30,7 +30,8 @@ def test_only_the_baseline_encodes_again() -> None:
         group, again = measures["group", policy], measures["re-encoding", policy]
         assert group.words == len(group.word_times) > 5
         once = len((*frame.source_head, *frame.source_end, *frame.target_head)) + source + group.tokens
-        # Encoded again, target words see source that came after them, so the two need not write the same. An end of target predicted while source was left costs one token more.
+        # Encoded again, target words see source that came after them, so the two need not write the same. An end of
+        # target predicted while source was left costs one token more.
         assert group.forwarded <= once + 12
         assert again.forwarded > 1.5 * once
     whole, generated = measures["group", "full"], measures["generate()", "full"]

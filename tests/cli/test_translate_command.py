@@ -110,6 +110,25 @@ class TestTimeliness:
         assert process.wait(60) == 0
         os.close(parent)
 
+    def test_same_in_the_panel(self) -> None:
+        parent, child = pty.openpty()
+        environment = os.environ | {"TERM": "xterm-256color"}
+        process = subprocess.Popen(
+            [*COMMAND, "--k", "3"], stdin=subprocess.PIPE, stdout=child, stderr=child, env=environment, bufsize=0
+        )
+        os.close(child)
+        assert process.stdin is not None
+        process.stdin.write(b"one two three four five six ")
+        screen, end = "", time.monotonic() + 60
+        while not re.search(r"target +\w", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen)):
+            assert time.monotonic() < end, screen
+            screen += read_until(parent, 1, 1).decode(errors="replace")
+        process.stdin.write(b"seven.\n")
+        process.stdin.close()
+        until(parent, "7 words read")
+        assert process.wait(60) == 0
+        os.close(parent)
+
     def test_a_finished_line_is_never_held_back(self) -> None:
         process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         assert process.stdin is not None
