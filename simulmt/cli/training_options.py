@@ -53,11 +53,9 @@ def data_options(function: F) -> F:
             ),
             click.option(
                 "--valid",
-                default="0.01",
-                show_default=True,
                 metavar="FILE|SHARE",
-                help="Validation pairs: a file "
-                "of its own, or a share of the data, at most 1,000 pairs. Their sources never train.",
+                help="Validation pairs: a file of its own, or a share of the data, at most 1,000 pairs. Their sources "
+                "never train. Default: one pair in 100; of less than 10,000, 100 or one in ten.",
             ),
             click.option(
                 "--strict",
@@ -171,14 +169,18 @@ def run_options(function: F) -> F:
             ),
             click.option("--gradient-checkpointing", is_flag=True, help="Use less memory and more time."),
             click.option(
-                "--valid-every", type=click.IntRange(min=0), metavar="STEPS", help="Steps between validations."
+                "--valid-every",
+                type=click.IntRange(min=0),
+                metavar="STEPS",
+                help="Steps between validations. Default: twice an epoch, but at least every 100 (finetune) or 200 "
+                "(train).",
             ),
             click.option(
                 "--patience",
                 type=click.IntRange(min=0),
                 metavar="N",
-                help="End when the validation loss has not "
-                "fallen N times in a row, and keep the best weights; 0 never does.",
+                help="When the validation loss has not fallen N times in a row, go back to the best weights, let the "
+                "rate fall, and end; 0 never does. Default: 5 (finetune), 0 (train).",
             ),
             click.option(
                 "--save-minutes",
@@ -331,7 +333,15 @@ def make_run(options: dict[str, Any], output: Path, data: DataOptions, trainer: 
     """Return the options of a run."""
     from simulmt.training.runs import RunOptions
 
-    return RunOptions(output, data, trainer, options["resume"], options["gradient_checkpointing"], options["dry_run"])
+    return RunOptions(
+        output=output,
+        data=data,
+        trainer=trainer,
+        valid_by_epoch=options["valid_every"] is None,
+        resume=options["resume"],
+        gradient_checkpointing=options["gradient_checkpointing"],
+        dry_run=options["dry_run"],
+    )
 
 
 def in_output(options: dict[str, Any], output: Path, run: Callable[[dict[str, Any], Path], int]) -> int:

@@ -21,7 +21,9 @@ from simulmt.errors import SimulmtError
 from simulmt.training.sources import DataFile, DataReport, Keys, Problem, RawPair, read_pairs
 
 MAX_VALID = 1000
-"""Pairs of the validation set when a share of the data is asked for."""
+"""Most pairs of a validation set that is drawn from the data."""
+ENOUGH_VALID = 100
+"""Fewer pairs tell little about which weights are better."""
 
 Measure = Callable[[str, str], tuple[int, int] | None]
 """From source and target text to their numbers of tokens; None if a side has none."""
@@ -216,10 +218,15 @@ class Split:
     held_out: int
 
 
-def split_by_share(corpus: Corpus, share: float, seed: int) -> Split:
-    """Draw `share` of the usable pairs (at most MAX_VALID, rounded down) to validate; none of their sources trains."""
+def split_by_share(corpus: Corpus, share: float | None, seed: int) -> Split:
+    """Draw `share` of the usable pairs (at most MAX_VALID, rounded down) to validate; none of their sources trains.
+
+    None is one in a hundred, of little data ENOUGH_VALID, of very little one in ten.
+    """
     usable = np.flatnonzero(corpus.usable)
-    count = min(MAX_VALID, int(len(usable) * share))
+    total = len(usable)
+    wanted = max(total // 100, min(ENOUGH_VALID, total // 10)) if share is None else int(total * share)
+    count = min(MAX_VALID, wanted)
     chosen = np.sort(np.random.default_rng([seed, 0x5A11D]).choice(usable, count, replace=False))
     return _split(corpus, corpus.key[chosen], list(corpus.texts(chosen)), len(chosen))
 

@@ -24,7 +24,8 @@ class DataOptions:
 
     Attributes:
         files: in order. `keys`: of JSON lines.
-        valid: a file of validation pairs, or the share of the data that validates (0 for none).
+        valid: a file of validation pairs, or the share of the data that validates (0 for none); None for a share that
+            fits the size of the data.
         strict: stop at the first bad line.
         recipe: k, noise, joining.
         max_length: tokens of one side, with its end; longer pairs are left out.
@@ -34,7 +35,7 @@ class DataOptions:
 
     files: list[DataFile]
     keys: Keys = field(default_factory=Keys)
-    valid: str = "0.01"
+    valid: str | None = None
     strict: bool = False
     recipe: Recipe = field(default_factory=lambda: Recipe(Lags.parse("1-10")))
     max_length: int = 96
@@ -51,18 +52,20 @@ class DataOptions:
                 raise UsageError(f"{name} must be between 0 and 1, not {value:g}")
 
     @property
-    def valid_share(self) -> float | None:
-        """The share that validates, None if `valid` names a file.
+    def valid_from(self) -> Path | float | None:
+        """The file whose pairs validate, or the share of the data that does, or None.
 
         Raises:
             UsageError: a share that is not below 1, or neither a file nor a number.
         """
+        if self.valid is None:
+            return None
         try:
             share = float(self.valid)
         except ValueError:
             if not Path(self.valid).exists():
                 raise UsageError(f"--valid {self.valid!r} is neither a file nor a share", "e.g. 0.01") from None
-            return None
+            return Path(self.valid)
         if not 0 <= share < 1:
             raise UsageError(f"--valid must be at least 0 and below 1, not {self.valid}")
         return share
@@ -87,8 +90,8 @@ class Prepared:
 
 def check_data(options: DataOptions) -> None:
     """Raise if a file cannot be read or --valid is wrong: told before anything takes long."""
-    share = options.valid_share
-    for data in [*options.files, *([DataFile(Path(options.valid))] if share is None else [])]:
+    valid = options.valid_from
+    for data in [*options.files, *([DataFile(valid)] if isinstance(valid, Path) else [])]:
         check_readable(data)
 
 
@@ -138,11 +141,11 @@ def prepare(
 
 
 def _split(options: DataOptions, corpus: Corpus, maker: ExampleMaker) -> Split:
-    share = options.valid_share
-    if share is not None:
-        return split_by_share(corpus, share, options.seed)
+    valid = options.valid_from
+    if not isinstance(valid, Path):
+        return split_by_share(corpus, valid, options.seed)
     report = DataReport(options.strict)
-    pairs = [(pair.source, pair.target) for pair in read_pairs(DataFile(Path(options.valid)), report, options.keys)]
+    pairs = [(pair.source, pair.target) for pair in read_pairs(DataFile(valid), report, options.keys)]
     pairs = [pair for pair in pairs if _fits(pair, maker, options.max_length - 1)]
     if not pairs:
         raise SimulmtError(f"{options.valid} holds no pair that can validate", "; ".join(report.lines()) or None)

@@ -20,7 +20,7 @@ from simulmt.model.loading import Translator
 from simulmt.training.batches import Shape, shapes
 from simulmt.training.checkpoint import STABLE, load_checkpoint, steps
 from simulmt.training.corpus import Corpus
-from simulmt.training.data import DataOptions, Prepared, pad_token, prepare
+from simulmt.training.data import DataOptions, Prepared, pad_token, prepare, tokens_per_epoch
 from simulmt.training.estimate import Estimate, estimate
 from simulmt.training.examples import ExampleMaker
 from simulmt.training.objective import recompute_activations
@@ -33,6 +33,8 @@ from simulmt.training.workers import Workers
 
 SCORED = 200
 """Validation pairs that are translated for BLEU."""
+VALID_EVERY = 10
+"""Fewest steps between two validations that are placed by the epoch."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class RunOptions:
     Attributes:
         output: the folder of the result, with log and checkpoints.
         data, trainer: their options.
+        valid_by_epoch: validate twice an epoch where that is more often than the trainer's `valid_every`.
         resume: go on from the last checkpoint in `output`.
         gradient_checkpointing: compute activations twice instead of keeping them.
         dry_run: say what would be trained, and train nothing.
@@ -50,6 +53,7 @@ class RunOptions:
     output: Path
     data: DataOptions
     trainer: TrainerOptions
+    valid_by_epoch: bool = False
     resume: bool = False
     gradient_checkpointing: bool = False
     dry_run: bool = False
@@ -86,7 +90,7 @@ def execute(options: RunOptions, subject: Subject, corpus: Corpus, report: DataR
     model = subject.model
     if options.gradient_checkpointing:
         recompute_activations(model)
-    trainer_options = replace(options.trainer, valid_every=options.trainer.valid_every if prepared.valid else 0)
+    trainer_options = replace(options.trainer, valid_every=_valid_every(options, prepared, workers))
     identity = _identity(options, subject, corpus, workers)
     folder = options.output / CHECKPOINTS
     if options.dry_run:
@@ -127,6 +131,15 @@ def _prepare(
         fill=options.trainer.compile,
         note=display.note,
     )
+
+
+def _valid_every(options: RunOptions, prepared: Prepared, workers: Workers) -> int:
+    """Return the steps between validations, 0 for none."""
+    every = options.trainer.valid_every if prepared.valid else 0
+    if not options.valid_by_epoch or every == 0:
+        return every
+    step_tokens = options.data.batch_tokens * workers.size * options.trainer.accumulate
+    return min(every, max(VALID_EVERY, tokens_per_epoch(prepared) // (2 * step_tokens)))
 
 
 def _identity(options: RunOptions, subject: Subject, corpus: Corpus, workers: Workers) -> dict[str, Any]:

@@ -42,7 +42,8 @@ class TrainerOptions:
         bfloat16: compute matrix products in bfloat16.
         compile: compile the model, one version for each shape.
         valid_every: steps between two validations, 0 for none but at the end.
-        patience: validations in a row without a better loss that end the run, 0 for no end; the best weights are kept.
+        patience: validations in a row without a better loss after which the decay begins, or the run ends if it has
+            begun; 0 for never. The best weights are kept, and the decay begins from them.
         save_seconds: between two checkpoints.
         log_every: steps between two log records.
         keep_stable: keep a checkpoint of the moment when the decay began.
@@ -72,6 +73,8 @@ class Progress:
         tokens: trained on, padding not counted. `examples`: likewise.
         best_loss: lowest validation loss, with the step it was measured at.
         bad: validations since then.
+        decay_from: step at which the decay began, None before it.
+        decay_steps: its length if it began early, because the loss had stopped falling.
     """
 
     step: int = 0
@@ -82,6 +85,8 @@ class Progress:
     best_step: int = 0
     bad: int = 0
     valid_loss: float | None = None
+    decay_from: int | None = None
+    decay_steps: int | None = None
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Progress:
@@ -180,21 +185,21 @@ class Trainer:
         """Train to the end; return False if `interrupted` said to stop before, a checkpoint is written then."""
         started = self._clock() - self.progress.seconds
         saved = self.progress.seconds
-        stable_saved = self._share_done() > 0 and self.options.schedule.decaying(self._share_done())
         self._window = _Window(self.progress.seconds)
         batches = self.source.batches(self.progress.position)
         self.model.train()
+        if self.progress.step == 0 and self.options.patience and self.options.valid_every and self.valid:
+            self._validate(log, display)
         while True:
             (seconds,) = self.workers.agree([self._clock() - started])
             self.progress.seconds = seconds
+            if self.progress.decay_from is None and self._decay_due():
+                self._begin_decay(display)
             if self._share_done() >= 1.0 or self._stalled():
                 break
             if self.workers.any(interrupted()):
                 self.save()
                 return False
-            if self.options.keep_stable and not stable_saved and self.options.schedule.decaying(self._share_done()):
-                self.save(STABLE)
-                stable_saved = True
             if seconds - saved >= self.options.save_seconds:
                 self.save()
                 saved = seconds
@@ -211,12 +216,42 @@ class Trainer:
         return True
 
     def _stalled(self) -> bool:
-        """True if the validation loss has not fallen for as long as `patience`."""
+        """True if the validation loss has not fallen for as long as `patience`, be it only in the decay."""
         return 0 < self.options.patience <= self.progress.bad
 
     def _share_done(self) -> float:
+        """Return the share of the run that is over; a decay that began early takes the rest of it."""
         progress = self.progress
-        return self.options.limits.progress(progress.position.epochs, progress.step, progress.seconds)
+        share = self.options.limits.progress(progress.position.epochs, progress.step, progress.seconds)
+        if progress.decay_from is None or progress.decay_steps is None:
+            return share
+        left = 1.0 - (progress.step - progress.decay_from) / progress.decay_steps
+        return max(share, 1.0 - self.options.schedule.decay * left)
+
+    def _decay_due(self) -> bool:
+        """True if the decay's time has come, or the loss has stopped falling after it once fell."""
+        done, schedule = self._share_done(), self.options.schedule
+        if schedule.decay == 0 or done >= 1.0:
+            return False
+        return schedule.decaying(done) or (self._stalled() and self.progress.best_step > 0)
+
+    def _begin_decay(self, display: Display) -> None:
+        """Begin the decay, from the best weights; if early, it is as long as if the run had been meant to end there."""
+        progress, schedule = self.progress, self.options.schedule
+        if not schedule.decaying(self._share_done()):
+            share = schedule.decay / max(1.0 - schedule.decay, 0.5)
+            progress.decay_steps = max(1, round(progress.best_step * share))
+        progress.decay_from = progress.step
+        if self.best and progress.best_step != progress.step:
+            self._take_best()
+            display.note(f"the rate falls from here on, from the weights of step {progress.best_step:,}")
+        progress.bad = 0
+        if self.options.keep_stable:
+            self.save(STABLE)
+
+    def _take_best(self) -> None:
+        for name, weight in self.trained().items():
+            fill(weight, self.best[name])
 
     def _step(self, batches: Iterator[tuple[Batch, Position]]) -> None:
         """Make one update."""
@@ -306,8 +341,7 @@ class Trainer:
         if self.progress.step % max(1, self.options.valid_every) or not self.options.valid_every:
             self._validate(log, display)
         if self.best and self.progress.best_step != self.progress.step:
-            for name, weight in self.trained().items():
-                fill(weight, self.best[name])
+            self._take_best()
             self.progress.valid_loss = self.progress.best_loss
             display.note(f"weights of step {self.progress.best_step:,} were the best and are kept")
 

@@ -69,6 +69,12 @@ def test_a_share_of_few_pairs_is_rounded_down(tmp_path: Path) -> None:
     assert np.array_equal(split.train, np.arange(32))
 
 
+@pytest.mark.parametrize(("total", "valid"), [(8, 0), (32, 3), (2_000, 100), (30_000, 300)])
+def test_a_share_that_fits_the_data(tmp_path: Path, total: int, valid: int) -> None:
+    split = split_by_share(corpus_of(tmp_path, [(f"s{n}", "t") for n in range(total)]), None, seed=0)
+    assert len(split.valid) == valid
+
+
 def test_validation_file(tmp_path: Path) -> None:
     corpus = corpus_of(tmp_path, [("a", "b"), ("c", "d"), ("a", "e")])
     split = split_by_file(corpus, [("a", "x")])

@@ -111,7 +111,7 @@ def test_a_validation_file_and_chat_templates(tmp_path: Path, capfd: pytest.Capt
     assert run([*command, *options, "--valid", str(valid), "--valid-every", "1"]) == 0
     error = capfd.readouterr().err
     assert "31 pairs train, 1 validate, 1 left out whose source is among these" in error
-    assert [record["step"] for record in log_of(tmp_path / "out") if "valid_loss" in record] == [1, 2]
+    assert [record["step"] for record in log_of(tmp_path / "out") if "valid_loss" in record] == [0, 1, 2]
 
 
 def test_bad_lines_are_reported(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

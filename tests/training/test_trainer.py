@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from simulmt.training.data import validation_batches
 from simulmt.training.examples import ExampleMaker, Lags
 from simulmt.training.objective import recompute_activations
 from simulmt.training.optimizers import OptimizerOptions
-from simulmt.training.progress import Display
+from simulmt.training.progress import Display, TrainingLog
 from simulmt.training.schedule import Limits, Schedule
 from simulmt.training.sources import DataFile, DataReport
 from simulmt.training.trainer import Trainer, TrainerOptions
@@ -200,3 +201,66 @@ def test_gradient_checkpointing_changes_no_weight(base: Path, tmp_path: Path) ->
     run(saving)
     for name, weight in weights(plain).items():
         torch.testing.assert_close(weight, weights(saving)[name], atol=1e-6, rtol=1e-5)
+
+
+def test_when_the_loss_stops_falling_the_rate_falls_from_the_best_weights(base: Path, tmp_path: Path) -> None:
+    """Made-up losses, best at step 3: after two worse ones its weights are taken back, and the run ends early."""
+    losses = iter([9.0, 8.0, 7.0, 6.0, 7.0, 7.0, 5.0, 4.0, 3.0, 3.0])
+    options = replace(
+        STEPS,
+        limits=Limits(steps=100),
+        schedule=Schedule(1e-3, warmup=0, decay=0.5),
+        valid_every=1,
+        patience=2,
+        keep_stable=True,
+    )
+    trainer = trainer_of(base, tmp_path, options, valid=True)
+    trainer.validation_loss = lambda: next(losses)  # type: ignore[method-assign]
+    at, rates = {}, []
+    step = trainer._step
+
+    def watched(batches: Any) -> None:
+        step(batches)
+        at[trainer.progress.step] = weights(trainer)
+        rates.append(trainer._optimizers[0].param_groups[0]["lr"])
+
+    trainer._step = watched  # type: ignore[method-assign]
+    assert run(trainer)
+    assert (trainer.progress.decay_from, trainer.progress.decay_steps, trainer.progress.step) == (5, 3, 8)
+    assert rates == pytest.approx([1e-3] * 6 + [2e-3 / 3, 1e-3 / 3])
+    stable = load_checkpoint(trainer.folder / "stable")
+    for name, weight in at[3].items():
+        assert torch.equal(stable.tensors["weights"][name], weight)
+    assert_same(weights(trainer), at[8])
+
+
+def test_a_decay_that_began_early_is_resumed(base: Path, tmp_path: Path) -> None:
+    options = replace(
+        STEPS, limits=Limits(steps=100), schedule=Schedule(1e-3, warmup=0, decay=0.5), valid_every=1, patience=2
+    )
+
+    def made(folder: str) -> Trainer:
+        trainer = trainer_of(base, tmp_path / folder, options, valid=True)
+        trainer.validation_loss = lambda: float(abs(trainer.progress.step - 3))  # type: ignore[method-assign]
+        return trainer
+
+    whole, first, second = made("whole"), made("parts"), made("parts")
+    assert run(whole)
+    assert not run(first, 6)
+    second.restore(load_checkpoint(steps(second.folder)[-1]))
+    assert run(second)
+    assert second.progress.step == whole.progress.step == 7
+    assert_same(weights(second), weights(whole))
+
+
+def test_the_loss_before_the_first_step_is_logged(base: Path, tmp_path: Path) -> None:
+    options = replace(STEPS, valid_every=4, patience=3)
+    trainer = trainer_of(base, tmp_path, options, valid=True)
+    before = trainer.validation_loss()
+    log = TrainingLog(tmp_path)
+    trainer.run(log, Display(quiet=True))
+    log.close()
+    records = [json.loads(line) for line in (tmp_path / "train.jsonl").read_text().splitlines()]
+    losses = {record["step"]: record["valid_loss"] for record in records if "valid_loss" in record}
+    assert list(losses) == [0, 4, 8]
+    assert losses[0] == pytest.approx(before, abs=1e-5)
