@@ -89,7 +89,7 @@ def _run(options: dict[str, Any], output: Path) -> int:
         make_limits(options, EPOCHS),
         Schedule(peak=RATE, warmup=300 if options["init"] is None else 100, decay=0.1),
         compile=can_compile(device),
-        valid_every=500,
+        valid_every=200,
         keep_stable=True,
     )
     trainer = make_trainer(options, defaults, device)

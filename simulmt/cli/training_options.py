@@ -54,8 +54,9 @@ def data_options(function: F) -> F:
             click.option(
                 "--valid",
                 metavar="FILE|SHARE",
-                help="Validation pairs: a file of its own, or a share of the data, at most 1,000 pairs. Their sources "
-                "never train. Default: one pair in 100; of less than 10,000, 100 or one in ten.",
+                help="Validation pairs: a file of its own, or a share of the data, at most 1,000 pairs, from "
+                "each file by its weight. Their sources never train. Default: one pair in 100; of less than 10,000, 100 "
+                "or one in ten.",
             ),
             click.option(
                 "--strict",

@@ -221,13 +221,16 @@ class Split:
 def split_by_share(corpus: Corpus, share: float | None, seed: int) -> Split:
     """Draw `share` of the usable pairs (at most MAX_VALID, rounded down) to validate; none of their sources trains.
 
-    None is one in a hundred, of little data ENOUGH_VALID, of very little one in ten.
+    None is one in a hundred, of little data ENOUGH_VALID, of very little one in ten. A pair's chance is its file's
+    weight: what validates is the mixture that is trained on.
     """
     usable = np.flatnonzero(corpus.usable)
     total = len(usable)
     wanted = max(total // 100, min(ENOUGH_VALID, total // 10)) if share is None else int(total * share)
     count = min(MAX_VALID, wanted)
-    chosen = np.sort(np.random.default_rng([seed, 0x5A11D]).choice(usable, count, replace=False))
+    weights = np.array([data.weight for data in corpus.files])[corpus.file[usable]]
+    draw = np.random.default_rng([seed, 0x5A11D])
+    chosen = np.sort(draw.choice(usable, count, replace=False, p=weights / weights.sum()))
     return _split(corpus, corpus.key[chosen], list(corpus.texts(chosen)), len(chosen))
 
 

@@ -10,6 +10,14 @@ from simulmt.policy import Full, Policy, WaitK
 from simulmt.scoring.quality import default_tokenizer, sacrebleu_metric
 
 LAGS: tuple[int | str, ...] = (1, 3, 5, "full")
+SCORED = 200
+"""Most validation pairs that a run translates for BLEU."""
+
+
+def spread(pairs: Sequence[tuple[str, str]], count: int) -> list[tuple[str, str]]:
+    """Return at most `count` pairs at even distances: a validation set is in file order, so its head is one file."""
+    count = min(count, len(pairs))
+    return [pairs[number * len(pairs) // count] for number in range(count)]
 
 
 def translate_all(translator: Translator, sources: Sequence[str], policy: Policy) -> list[str]:

@@ -25,14 +25,12 @@ from simulmt.training.estimate import Estimate, estimate
 from simulmt.training.examples import ExampleMaker
 from simulmt.training.objective import recompute_activations
 from simulmt.training.progress import Display, TrainingLog, clock
-from simulmt.training.quality import bleu_by_lag
+from simulmt.training.quality import SCORED, bleu_by_lag, spread
 from simulmt.training.results import CHECKPOINTS, publish, versions, write_cards
 from simulmt.training.sources import DataReport
 from simulmt.training.trainer import Trainer, TrainerOptions
 from simulmt.training.workers import Workers
 
-SCORED = 200
-"""Validation pairs that are translated for BLEU."""
 VALID_EVERY = 10
 """Fewest steps between two validations that are placed by the epoch."""
 
@@ -200,7 +198,7 @@ def _leave(
     """Score the final weights and write the result."""
     trainer.model.eval()
     progress = trainer.progress
-    pairs = prepared.split.valid[:SCORED]
+    pairs = spread(prepared.split.valid, SCORED)
     bleu: dict[str, float] = {}
     if pairs:
         display.note(f"translating {len(pairs)} validation pairs")

@@ -5,6 +5,7 @@ import pytest
 
 from simulmt.errors import SimulmtError
 from simulmt.training.corpus import Corpus, read_corpus, split_by_file, split_by_share
+from simulmt.training.quality import spread
 from simulmt.training.sources import DataFile, DataReport, Problem
 
 
@@ -75,6 +76,19 @@ def test_a_share_that_fits_the_data(tmp_path: Path, total: int, valid: int) -> N
     assert len(split.valid) == valid
 
 
+def test_files_validate_by_their_weight(tmp_path: Path) -> None:
+    files = []
+    for name, weight in (("manuals", 0.1), ("talks", 2.0)):
+        path = tmp_path / f"{name}.tsv"
+        path.write_text("".join(f"{name} {n}\tt\n" for n in range(1000)), encoding="utf-8")
+        files.append(DataFile(path, weight=weight))
+    corpus = read_corpus(files, DataReport(), tmp_path)
+    split = split_by_share(corpus, 0.1, seed=0)
+    manuals = sum(source.startswith("manuals") for source, _ in split.valid)
+    assert len(split.valid) == 200
+    assert 2 <= manuals <= 20
+
+
 def test_validation_file(tmp_path: Path) -> None:
     corpus = corpus_of(tmp_path, [("a", "b"), ("c", "d"), ("a", "e")])
     split = split_by_file(corpus, [("a", "x")])
@@ -82,3 +96,9 @@ def test_validation_file(tmp_path: Path) -> None:
     assert split.held_out == 2
     with pytest.raises(SimulmtError, match="every pair's source"):
         split_by_file(corpus, [("a", "x"), ("c", "x")])
+
+
+@pytest.mark.parametrize(("total", "count", "kept"), [(0, 5, []), (3, 5, [0, 1, 2]), (10, 5, [0, 2, 4, 6, 8])])
+def test_pairs_that_are_scored_come_from_the_whole_set(total: int, count: int, kept: list[int]) -> None:
+    pairs = [(f"s{n}", "t") for n in range(total)]
+    assert spread(pairs, count) == [pairs[n] for n in kept]
