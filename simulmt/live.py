@@ -168,7 +168,8 @@ class LiveLoop:
         self._ended = self._ended or isinstance(event, End)
 
     def _stop(self) -> None:
-        self.dropped = self.stream.stop() + (0 if self._ended else self.reader.backlog)
+        waiting = 0 if self._ended else self.reader.backlog + self.reader.unfinished
+        self.dropped = self.stream.stop() + waiting
         self._ended = self._stopped = True
 
     def _give(self, outputs: Sequence[Output]) -> None:

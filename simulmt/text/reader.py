@@ -121,6 +121,11 @@ class LiveReader:
         """Words that wait to be taken."""
         return self._words_waiting
 
+    @property
+    def unfinished(self) -> int:
+        """1 while a word has begun of which more may come, else 0; `backlog` does not count it."""
+        return int(self._splitter.holding)
+
     def get(self, timeout: float | None = None) -> Event | None:
         """Return the next event; None if `timeout` seconds passed without one. After the end it is `End` each time.
 

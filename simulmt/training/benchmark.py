@@ -84,7 +84,7 @@ def _batches(translator: Translator, data: Path, options: BenchmarkOptions, fold
         pad=pad_token(config),
         workers=1,
         fill=options.compile,
-        note=lambda _: None,
+        display=Display(quiet=True),
     ).source
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulmt.errors import SimulmtError
+from simulmt.training.progress import Track, untracked
 from simulmt.training.sources import DataFile, DataReport, Keys, Problem, RawPair, read_pairs
 
 MAX_VALID = 1000
@@ -78,13 +79,13 @@ class Corpus:
         self._bytes.close()
         self._spool.close()
 
-    def measure(self, measure: Measure, limit: int, report: DataReport) -> None:
-        """Count the tokens of every pair; pairs with more than `limit` on a side are not `usable`.
+    def measure(self, measure: Measure, limit: int, report: DataReport, track: Track = untracked) -> None:
+        """Count the tokens of every pair; pairs with more than `limit` on a side are not `usable`. `track` shows it.
 
         Raises:
             SimulmtError: no pair is left, or a problem in strict mode.
         """
-        for index in range(len(self)):
+        for index in track(range(len(self)), "tokenizing", len(self)):
             lengths = measure(*self.pair(index))
             if lengths is None:
                 problem = Problem.NOT_ENCODED
@@ -102,8 +103,16 @@ class Corpus:
             )
 
 
-def read_corpus(files: Sequence[DataFile], report: DataReport, folder: Path, keys: Keys | None = None) -> Corpus:
+def read_corpus(
+    files: Sequence[DataFile],
+    report: DataReport,
+    folder: Path,
+    keys: Keys | None = None,
+    track: Track = untracked,
+) -> Corpus:
     """Read all files into a Corpus whose pairs lie in an unnamed file in `folder`, gone when the process ends.
+
+    `track` shows how far it is.
 
     Raises:
         SimulmtError: unreadable or empty data, no disk space, or a problem in strict mode.
@@ -113,7 +122,7 @@ def read_corpus(files: Sequence[DataFile], report: DataReport, folder: Path, key
     try:
         for number, data in enumerate(files):
             before = builder.count
-            for pair in read_pairs(data, report, keys or Keys()):
+            for pair in track(read_pairs(data, report, keys or Keys()), f"reading {data.path}"):
                 builder.add(number, pair, spool)
             if builder.count == before:
                 raise SimulmtError(f"{data.path} holds no pair", _nothing(report))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from simulmt.errors import SimulmtError, UsageError
 from simulmt.training.batches import Batch, BatchSource, Recipe, collate, shapes
 from simulmt.training.corpus import Corpus, Split, read_corpus, split_by_file, split_by_share
 from simulmt.training.examples import ExampleMaker, Lags
+from simulmt.training.progress import Display, Track
 from simulmt.training.sources import DataFile, DataReport, Keys, check_readable, read_pairs
 
 VALID_LAG = 3
@@ -95,10 +95,10 @@ def check_data(options: DataOptions) -> None:
         check_readable(data)
 
 
-def read_data(options: DataOptions, folder: Path) -> tuple[Corpus, DataReport]:
-    """Read all files; `folder` takes the buffer on disk."""
+def read_data(options: DataOptions, folder: Path, track: Track) -> tuple[Corpus, DataReport]:
+    """Read all files; `folder` takes the buffer on disk, `track` shows how far it is."""
     report = DataReport(options.strict)
-    return read_corpus(options.files, report, folder, options.keys), report
+    return read_corpus(options.files, report, folder, options.keys, track), report
 
 
 def prepare(
@@ -111,16 +111,16 @@ def prepare(
     pad: int,
     workers: int,
     fill: bool,
-    note: Callable[[str], None],
+    display: Display,
 ) -> Prepared:
-    """Measure, split and batch a corpus; `note` is told what was found.
+    """Measure, split and batch a corpus; `display` tells what was found.
 
     Raises:
         SimulmtError: nothing is left to train on.
     """
-    corpus.measure(maker.measure, options.max_length - 1, report)
+    corpus.measure(maker.measure, options.max_length - 1, report, display.track)
     for line in report.lines():
-        note(line)
+        display.note(line)
     split = _split(options, corpus, maker)
     source = BatchSource(
         corpus=corpus,
@@ -136,7 +136,7 @@ def prepare(
         fill=fill,
     )
     held_out = f", {split.held_out:,} left out whose source is among these" if split.held_out else ""
-    note(f"{len(split.train):,} pairs train, {len(split.valid):,} validate{held_out}")
+    display.note(f"{len(split.train):,} pairs train, {len(split.valid):,} validate{held_out}")
     return Prepared(corpus, split, source, validation_batches(split.valid, source), report)
 
 

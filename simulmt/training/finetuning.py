@@ -14,6 +14,7 @@ from simulmt.model.catalog import Card, find, locate
 from simulmt.model.loading import SENTENCEPIECE, Options, Translator, fingerprint, load
 from simulmt.training.adapters import LoraOptions, add_adapter, save_adapter
 from simulmt.training.data import check_data, read_data
+from simulmt.training.progress import Display
 from simulmt.training.runs import RunOptions, Subject, execute
 from simulmt.training.workers import make_workers
 
@@ -50,12 +51,13 @@ def finetune(options: FinetuneOptions) -> int:
     check_data(options.run.data)
     options = replace(options, loading=replace(options.loading, device=str(workers.device)))
     translator = load_base(options)
-    corpus, report = read_data(options.run.data, options.run.output)
+    display = Display(quiet=not workers.main)
+    corpus, report = read_data(options.run.data, options.run.output, display.track)
     torch.manual_seed(options.run.data.seed)
     run = with_rate(options.run, translator.model, adapter=options.lora is not None)
     subject = tuned_subject(options, translator)
     try:
-        return execute(run, subject, corpus, report, workers)
+        return execute(run, subject, corpus, report, workers, display)
     finally:
         corpus.close()
         workers.close()

@@ -20,6 +20,7 @@ from simulmt.text.tokenizers import SuffixTokenizer
 from simulmt.training.checkpoint import STABLE
 from simulmt.training.corpus import Corpus
 from simulmt.training.data import check_data, read_data
+from simulmt.training.progress import Display
 from simulmt.training.results import CHECKPOINTS
 from simulmt.training.runs import RunOptions, Subject, execute
 from simulmt.training.workers import Workers, make_workers
@@ -79,12 +80,13 @@ def train(options: TrainOptions) -> int:
     workers = make_workers(torch.device(options.loading.device or "cpu"))
     workers.wait()  # until the first has made the output folder
     options.run.output.mkdir(parents=True, exist_ok=True)
-    corpus, report = read_data(options.run.data, options.run.output)
+    display = Display(quiet=not workers.main)
+    corpus, report = read_data(options.run.data, options.run.output, display.track)
     torch.manual_seed(options.run.data.seed)
     try:
         translator = _onwards(options) if options.init is not None else _from_nothing(options, corpus, workers)
         translator.model.to(workers.device)
-        return execute(options.run, _subject(options, translator), corpus, report, workers)
+        return execute(options.run, _subject(options, translator), corpus, report, workers, display)
     finally:
         corpus.close()
         workers.close()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
@@ -15,6 +17,24 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from simulmt.errors import SimulmtError
 
 LOG = "train.jsonl"
+PATIENCE = 1.0
+"""Seconds after which a bar shows that something is being counted; a terminal has it anew as often."""
+LINE_EVERY = 10.0
+"""Seconds between lines that say so elsewhere."""
+_LOOK = 256  # items between two looks at the clock
+
+Item = TypeVar("Item")
+
+
+class Track(Protocol):
+    """Passes items through and shows how far it is: `Display.track`, or `untracked`."""
+
+    def __call__(self, items: Iterable[Item], what: str, total: int | None = None) -> Iterable[Item]: ...
+
+
+def untracked(items: Iterable[Item], what: str, total: int | None = None) -> Iterable[Item]:
+    """Show nothing."""
+    return items
 
 
 class TrainingLog:
@@ -91,6 +111,31 @@ class Display:
         if self._bar is not None:
             self._bar.stop()
 
+    def track(self, items: Iterable[Item], what: str, total: int | None = None) -> Iterable[Item]:
+        """Pass `items` through; when they take long, show how many of `total` (None: unknown) have come, rate and ETA."""
+        return items if self._quiet else self._tracked(items, what, total)
+
+    def _tracked(self, items: Iterable[Item], what: str, total: int | None) -> Iterator[Item]:
+        terminal = sys.stderr.isatty()
+        start = shown = time.monotonic()
+        columns = (TextColumn("{task.description}"), BarColumn(20))
+        bar = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
+        task = bar.add_task(what, total=total)
+        try:
+            for count, item in enumerate(items):
+                if count % _LOOK == 0 and (now := time.monotonic()) - shown >= (PATIENCE if terminal else LINE_EVERY):
+                    shown = now
+                    text = counted(what, count, total, now - start)
+                    if terminal:
+                        bar.start()
+                        bar.update(task, completed=count, description=text, refresh=True)
+                    else:
+                        self.note(text)
+                yield item
+        finally:
+            if bar.live.is_started:  # else stopping writes an empty line
+                bar.stop()
+
     def step(self, step: int, progress: float, loss: float, speed: float, seconds: float) -> None:
         """Show how far the run is. `speed` in tokens/s, `seconds` since it began."""
         eta = seconds * (1 - progress) / progress if progress > 0 else None
@@ -113,6 +158,15 @@ class Display:
             self._bar.console.print(text, highlight=False, markup=False)
         else:
             print(text, file=sys.stderr, flush=True)
+
+
+def counted(what: str, count: int, total: int | None, seconds: float) -> str:
+    """Return e.g. `tokenizing: 1,200 of 5,000 pairs, 400 a second, ETA 0:10`."""
+    rate = count / seconds if seconds > 0 else 0.0
+    if total is None:
+        return f"{what}: {count:,} pairs, {rate:,.0f} a second"
+    eta = (total - count) / rate if rate > 0 else None
+    return f"{what}: {count:,} of {total:,} pairs, {rate:,.0f} a second, ETA {clock(eta)}"
 
 
 def clock(seconds: float | None) -> str:

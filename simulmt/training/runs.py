@@ -80,10 +80,11 @@ class Subject:
     initial: Path | None = None
 
 
-def execute(options: RunOptions, subject: Subject, corpus: Corpus, report: DataReport, workers: Workers) -> int:
+def execute(
+    options: RunOptions, subject: Subject, corpus: Corpus, report: DataReport, workers: Workers, display: Display
+) -> int:
     """Train `subject` and leave the result in `options.output`; return the exit status, 128 + signal if interrupted."""
     transformers.utils.logging.disable_progress_bar()
-    display = Display(quiet=not workers.main)
     prepared = _prepare(options, subject, corpus, report, workers, display)
     model = subject.model
     if options.gradient_checkpointing:
@@ -127,7 +128,7 @@ def _prepare(
         pad=pad_token(config),
         workers=workers.size,
         fill=options.trainer.compile,
-        note=display.note,
+        display=display,
     )
 
 

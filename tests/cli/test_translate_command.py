@@ -278,7 +278,7 @@ class TestEnds:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        process.stdin.write(b"I see your cat in ")
+        process.stdin.write(b"I see your cat in the")
         early = read_until(process.stdout.fileno(), 1, 60)
         process.send_signal(number)
         rest = process.stdout.read()
@@ -286,6 +286,7 @@ class TestEnds:
         assert (early + rest).endswith(b"\n")
         errors = process.stderr.read().decode()
         assert "1 segment, 5 words read" in errors
+        assert "1 × word that waited when the run was interrupted" in errors
         assert "Traceback" not in errors
 
     def test_interrupt_on_a_file_leaves_the_rest(self, tmp_path: Path) -> None:

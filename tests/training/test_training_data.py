@@ -9,6 +9,7 @@ from simulmt.model.loading import Options, load
 from simulmt.training.batches import Recipe
 from simulmt.training.data import DataOptions, Prepared, check_data, prepare, read_data, tokens_per_epoch
 from simulmt.training.examples import ExampleMaker, Lags
+from simulmt.training.progress import Display
 from simulmt.training.sources import DataFile
 
 
@@ -19,10 +20,18 @@ def maker(tmp_path_factory: pytest.TempPathFactory) -> ExampleMaker:
     return ExampleMaker(own.prompt.frame, own.tokenizer, own.source, own.target)
 
 
+class Notes(Display):
+    """Keeps what it is told."""
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__(quiet=True)
+        self.note = lines.append  # type: ignore[method-assign]
+
+
 def prepared(options: DataOptions, maker: ExampleMaker, folder: Path, notes: list[str] | None = None) -> Prepared:
-    corpus, report = read_data(options, folder)
-    note = (notes if notes is not None else []).append
-    return prepare(options, corpus, report, maker, phi=0, pad=3, workers=1, fill=False, note=note)
+    display = Notes(notes if notes is not None else [])
+    corpus, report = read_data(options, folder, display.track)
+    return prepare(options, corpus, report, maker, phi=0, pad=3, workers=1, fill=False, display=display)
 
 
 def test_validation_batches_hold_every_pair_once(tmp_path: Path, maker: ExampleMaker) -> None:
