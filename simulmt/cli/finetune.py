@@ -21,7 +21,7 @@ from simulmt.cli.training_options import (
 )
 from simulmt.errors import UsageError
 
-EPOCHS = 10.0
+EPOCHS = 3.0
 BATCH_TOKENS, MAX_LENGTH = 2048, 128
 
 EPILOG = """\b

@@ -105,7 +105,11 @@ def run_options(function: F) -> F:
     return _add(
         function,
         [
-            click.option("--epochs", type=float, help="End after so many passes over the data."),
+            click.option(
+                "--epochs",
+                type=float,
+                help="End after so many passes over the data. Default, without another limit: 3 (finetune), 5 (train).",
+            ),
             click.option("--max-steps", type=int, help="End after so many updates."),
             click.option(
                 "--max-minutes", type=float, help="End after so many minutes, those before a --resume counted."
