@@ -17,11 +17,13 @@ import time
 from pathlib import Path
 
 import pytest
+import sacrebleu
 from families import tiny_model, tiny_own_model
 
 from simulmt.cli.main import run as simulmt_run
 
 TALK = "Last year I showed these two slides. I see your cat in the garden. Thank you."
+DATA = Path(__file__).parent.parent / "data"
 COMMAND = [sys.executable, "-m", "simulmt", "translate"]
 
 
@@ -155,21 +157,32 @@ class TestTimeliness:
 
 
 class TestResult:
-    def test_real_sentences(self, tmp_path: Path) -> None:
+    def test_real_sentences(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """The shipped model translates everyday sentences well, by a score: which words it chooses may change."""
+        pairs = [line.split("\t") for line in (DATA / "sentences.en-de.tsv").read_text(encoding="utf-8").splitlines()]
+        (tmp_path / "source").write_text("".join(f"{source}\n" for source, _ in pairs), encoding="utf-8")
+        done = run_here(capsys, str(tmp_path / "source"), "--k", "5", "--segment", "line")
+        assert done.returncode == 0
+        lines = done.stdout.splitlines()
+        assert len(lines) == len(pairs)
+        assert sacrebleu.corpus_bleu(lines, [[reference for _, reference in pairs]]).score > 28
+        assert sacrebleu.corpus_chrf(lines, [[reference for _, reference in pairs]]).score > 52
+
+    def test_what_is_written_is_what_the_log_and_the_summary_say(self, tmp_path: Path) -> None:
         log = tmp_path / "talk.log"
         done = run("--k", "3", "--to", "de", "--log", str(log))
         assert done.returncode == 0
         lines = done.stdout.splitlines()
         assert len(lines) == 3
-        assert "Folien" in lines[0]
-        assert lines[1].startswith("Ich sehe deine Katze")
-        assert "Dank" in lines[2]
         assert not any(mark in done.stdout for mark in ("▁", "</s>", "<|", "<eos>"))
         records = log_of(log)
         assert [record["prediction"] for record in records] == lines
         assert words_read(log) == TALK
-        assert records[1]["delays"][:6] == [3, 4, 5, 6, 7, 7]  # type: ignore[index]
         for record in records:
+            delays, length = record["delays"], record["source_length"]
+            due = [min(3 + i, length) for i in range(len(delays))]  # type: ignore[call-overload,arg-type]
+            # A predicted end of the target while source is left READs once more, so a word may come later.
+            assert all(at <= delay <= length for at, delay in zip(due, delays, strict=True))  # type: ignore[call-overload]
             assert len(record["delays"]) == len(record["elapsed"]) == record["prediction_length"]  # type: ignore[arg-type]
         assert "3 segments, 16 words read" in done.stderr
         assert "AL" in done.stderr
