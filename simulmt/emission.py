@@ -41,6 +41,7 @@ class SegmentEnd:
         stopped: None, or why its target was cut off: "length" or "repeat".
         emitted: when it ended, in seconds since the first unit of the stream arrived.
         truncated: source units too long to be encoded whole.
+        parts: how many pieces it was translated in, each without a view of those before.
     """
 
     instance: Instance
@@ -48,6 +49,7 @@ class SegmentEnd:
     stopped: str | None
     emitted: float
     truncated: int = 0
+    parts: int = 1
 
 
 Output: TypeAlias = Emission | SegmentEnd

@@ -39,6 +39,8 @@ class Segment:
         whole: never end before `close` was called and every word is read, however long the segment grows. Without it, a
             segment that holds all the source its model can take ends, and the words it has not read are left over.
         start: when the stream began, on the same clock.
+        after: the part before this one, when one line of input takes more than one: its index and record go on here, while
+            the model starts afresh.
     """
 
     def __init__(
@@ -49,10 +51,13 @@ class Segment:
         clock: Clock = time.monotonic,
         whole: bool = False,
         start: float = 0.0,
+        after: Segment | None = None,
     ) -> None:
         self.index = index
+        self.parts = 1
         self.writer = translator.writer()
         self.words: list[Word] = []
+        self.earlier: list[Word] = []
         self.units: list[str] = []
         self.delays: list[int] = []
         self.emitted: list[float] = []
@@ -67,6 +72,18 @@ class Segment:
         self._target_unit = translator.target.unit
         self._ended = False
         self._repeats = Repeats()
+        self._truncated_before = 0
+        self._stopped_before: str | None = None
+        if after is not None:
+            self._go_on(after)
+        self._units_before = len(self.units)
+
+    def _go_on(self, after: Segment) -> None:
+        """Take over the record of the part before, which is not used any more."""
+        self.index, self.parts = after.index, after.parts + 1
+        self.earlier, self.units, self.delays, self.emitted = after.earlier, after.units, after.delays, after.emitted
+        self.earlier += after.words[: after.read]
+        self._truncated_before, self._stopped_before = after.truncated, after.cut
 
     def feed(self, word: Word) -> None:
         """Add a source unit, to be read when the policy says so."""
@@ -79,6 +96,16 @@ class Segment:
     @property
     def done(self) -> bool:
         return self.writer.finished is not None or self.stopped is not None
+
+    @property
+    def cut(self) -> str | None:
+        """Why the target was cut off, here or in a part before: "length" or "repeat"; None if it was not."""
+        return self._stopped_before or self.stopped
+
+    @property
+    def truncated(self) -> int:
+        """Source units too long to be encoded whole."""
+        return self._truncated_before + self.writer.truncated
 
     @property
     def waiting(self) -> int:
@@ -103,7 +130,7 @@ class Segment:
     def _wants_read(self) -> bool:
         if self._ended:
             return False
-        view = View(self.read, len(self.units), False)
+        view = View(self.read, len(self.units) - self._units_before, False)
         nothing = self.writer.source_tokens == 0  # no word yet, or words of which nothing can be encoded
         return nothing or self.writer.wants_source or self._policy.action(view) is Action.READ
 
@@ -128,21 +155,21 @@ class Segment:
 
     def _emit(self, text: str, now: float) -> Emission:
         self.units.append(text)
-        self.delays.append(self.read)
+        self.delays.append(len(self.earlier) + self.read)
         self.emitted.append(now)
         if self._repeats.add(text) and not Repeats.of(word.text for word in self.words[: self.read]):
             self.stopped = "repeat"
         index = len(self.units) - 1
         space = index > 0 and self._target_unit == "word"
         arrival = self.words[self.read - 1].arrival
-        return Emission(text, self.index, index, self.read, arrival - self._start, now - self._start, space)
+        return Emission(text, self.index, index, self.delays[-1], arrival - self._start, now - self._start, space)
 
     def instance(self, reference: str | None = None) -> Instance:
         """Return the record of what was read and written.
 
         A `whole` segment whose target was cut off counts the words it did not get to read as its source too.
         """
-        words = self.words if self._whole else self.words[: self.read]
+        words = self.earlier + (self.words if self._whole else self.words[: self.read])
         first = words[0].arrival if words else self._start
         return Instance(
             index=self.index,
@@ -172,6 +199,10 @@ class Stream:
 
     Push words and breaks as they come; iterate `outputs` for what can be written now. A word that the current segment has
     not read when its target is cut off opens the next segment: nothing is dropped.
+
+    Attributes:
+        lines: lines of input are lines of output. What would end a segment inside a line (its length, a target cut off)
+            then only begins a new part of it.
     """
 
     translator: Translator
@@ -179,8 +210,10 @@ class Stream:
     decoder: Decoder
     clock: Clock = time.monotonic
     row: int = 0
+    lines: bool = False
     segment: Segment | None = None
     start: float | None = None
+    _part: Segment | None = None
     _count: int = 0
     _items: deque[Word | Break] = field(default_factory=deque)
 
@@ -204,16 +237,19 @@ class Stream:
 
     def source(self) -> tuple[list[str], int]:
         """Return the present segment's source words and how many of them have been read."""
-        segment = self.segment  # the display asks from its own thread
-        return ([word.text for word in segment.words], segment.read) if segment else ([], 0)
+        segment = self.segment or self._part  # the display asks from its own thread
+        if segment is None:
+            return [], 0
+        return [word.text for word in (*segment.earlier, *segment.words)], len(segment.earlier) + segment.read
 
     def stop(self) -> int:
         """End the present segment with the words it has; drop what waits behind it and return how many words that was."""
         self._feed()
         dropped = sum(isinstance(item, Word) for item in self._items)
         self._items.clear()
-        if self.segment is not None and self.segment.reason is None:
-            self.segment.close("end")
+        segment = self._open(self.start or 0.0) if self.segment is None and self._part is not None else self.segment
+        if segment is not None and segment.reason is None:
+            segment.close("end")
         return dropped
 
     def outputs(self) -> Iterator[Output]:
@@ -248,14 +284,15 @@ class Stream:
                 segment = self.segment or self._open(item.arrival if self.start is None else self.start)
                 segment.feed(item)
                 continue
-            if self.segment is None and item.reason == "empty":
+            if self.segment is None and (item.reason == "empty" or self._part is not None):
                 self._open(self.start or 0.0)
             if self.segment is not None:
                 self.segment.close(item.reason)
 
     def _open(self, start: float) -> Segment:
-        self.segment = Segment(self.translator, self.policy, self._count, self.clock, start=start)
-        self._count += 1
+        self.segment = Segment(self.translator, self.policy, self._count, self.clock, start=start, after=self._part)
+        self._count = self.segment.index + 1
+        self._part = None
         return self.segment
 
     def _finish(self, segment: Segment) -> list[Output]:
@@ -266,6 +303,8 @@ class Stream:
         self.segment = None
         self.decoder.release(self.row)
         reason = "length" if rest or segment.reason is None else segment.reason
-        truncated = segment.writer.truncated
+        if self.lines and Break(reason).forced:
+            self._part = segment
+            return []
         now = self.clock() - (self.start or 0.0)
-        return [SegmentEnd(segment.instance(), reason, segment.stopped, now, truncated)]
+        return [SegmentEnd(segment.instance(), reason, segment.cut, now, segment.truncated, segment.parts)]

@@ -13,7 +13,8 @@ from simulmt.emission import Emission, Output, SegmentEnd
 from simulmt.model.loading import Translator, load
 from simulmt.policy import Full, Policy, WaitK
 from simulmt.stream import Segment, Stream
-from simulmt.text.events import Break, Word
+from simulmt.text.events import Break, Event, LineEnd, Word
+from simulmt.text.segmenter import Segmenter
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +108,45 @@ def test_a_target_that_runs_away_is_cut_off_and_the_rest_goes_on(translator: Tra
     assert any(end.stopped for end in found)
     assert " ".join(end.instance.source or "" for end in found) == text
     assert all(end.instance.source_length > 0 for end in found)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(lengths=st.lists(st.integers(0, 70), min_size=1, max_size=4), most=st.integers(8, 40), k=st.integers(1, 6))
+def test_lines_out_are_lines_in_whatever_happens_in_them(
+    translator: Translator, lengths: list[int], most: int, k: int
+) -> None:
+    """A random model is cut off again and again, and lines are longer than the segmenter lets pass."""
+    lines = [" ".join(f"w{number}" for number in range(length)) for length in lengths]
+    segmenter = Segmenter("line", max_units=most)
+    stream = Stream(translator, WaitK(k), translator.decoder(), clock=lambda: 0.0, lines=True)
+    for line in lines:
+        events: list[Event] = [*(Word(word, 0.0) for word in line.split()), LineEnd(0.0, not line)]
+        for event in events:
+            for item in segmenter.push(event):
+                stream.push(item)
+    outputs = list(stream.outputs())
+    found = ends(outputs)
+    assert [end.instance.source for end in found] == lines
+    assert [end.instance.index for end in found] == list(range(len(lines)))
+    assert all(end.parts >= -(-length // most) for end, length in zip(found, lengths, strict=True))
+    assert stream.source() == ([], 0)
+    for end in found:
+        emissions = [o for o in outputs if isinstance(o, Emission) and o.segment == end.instance.index]
+        assert [emission.index for emission in emissions] == list(range(len(emissions)))
+        assert [emission.delay for emission in emissions] == end.instance.delays == sorted(end.instance.delays)
+        assert max(end.instance.delays, default=0) <= end.instance.source_length
+        assert "".join(" " * o.space + o.text for o in emissions) == end.instance.prediction
+
+
+def test_a_line_interrupted_between_two_parts_is_ended(translator: Translator) -> None:
+    stream = Stream(translator, WaitK(2), translator.decoder(), clock=lambda: 0.0, lines=True)
+    for item in [*words("one two three"), Break("length")]:
+        stream.push(item)
+    assert not ends(list(stream.outputs()))
+    assert stream.source()[0] == ["one", "two", "three"]
+    assert stream.stop() == 0
+    (end,) = ends(list(stream.outputs()))
+    assert (end.instance.source, end.reason) == ("one two three", "end")
 
 
 def test_a_segment_too_long_for_the_model_is_ended(translator: Translator) -> None:

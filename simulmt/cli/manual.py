@@ -94,4 +94,6 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
+        sys.exit("usage: python -m simulmt.cli.manual FOLDER, a folder that exists")
     main(sys.argv[1])

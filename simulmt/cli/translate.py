@@ -58,8 +58,8 @@ MAX_WORDS, MAX_WORDS_LINE = 80, 200
     "--max-words",
     type=click.IntRange(min=8),
     metavar="N",
-    help="Longest segment; one that comes near is ended at a comma or conjunction if there is one.  "
-    f"[default: {MAX_WORDS}; {MAX_WORDS_LINE} with --segment line, whose lines are meant as they are]",
+    help="Longest segment; one that comes near is ended at a comma or conjunction if there is one. With --segment line, a "
+    f"longer line is translated in parts but stays a line.  [default: {MAX_WORDS}; {MAX_WORDS_LINE} with --segment line]",
 )
 @click.option(
     "--idle",
@@ -156,7 +156,7 @@ class Run:
         translator = translator or self._load(name)
         from simulmt.stream import Stream
 
-        stream = Stream(translator, policy, translator.decoder())
+        stream = Stream(translator, policy, translator.decoder(), lines=self.segment == "line")
         if panel is not None:
             panel.attach(stream, reader)
         segmenter = Segmenter(self.segment, max_units=self._longest, language=translator.source.code)  # type: ignore[arg-type]

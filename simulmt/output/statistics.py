@@ -50,7 +50,8 @@ class Statistics:
         segments, read, written: finished segments, their source units, all target units.
         compute: ms from the moment a unit could be written (its last source unit there, its predecessor out) until it was.
         reasons: how often each reason ended a segment. stopped: how often each reason cut a target off.
-        empty: segments without a translation. truncated: source words too long to be encoded whole.
+        empty: segments without a translation. truncated: source words too long to be encoded whole. parted: segments
+            translated in more than one part.
     """
 
     segments: int = 0
@@ -61,6 +62,7 @@ class Statistics:
     stopped: Counter[str] = field(default_factory=Counter)
     empty: int = 0
     truncated: int = 0
+    parted: int = 0
     last_emitted: float | None = None
     _sums: dict[str, float] = field(default_factory=lambda: {"AL": 0.0, "LAAL": 0.0, "DAL": 0.0})
     _measured: int = 0
@@ -80,6 +82,7 @@ class Statistics:
         if segment.stopped is None:
             self.reasons[segment.reason] += 1
         self.truncated += segment.truncated
+        self.parted += segment.parts > 1
         if segment.stopped:
             self.stopped[segment.stopped] += 1
         if not instance.delays:

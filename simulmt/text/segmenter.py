@@ -23,7 +23,8 @@ class Segmenter:
     Rules:
         auto: sentence ends, blank lines, and line ends once the text is evidently one utterance per line.
         sentence: sentence ends only.
-        line: line ends only; a blank line is an empty segment, so that lines out are lines in.
+        line: line ends only; a blank line is an empty segment, so that lines out are lines in. The end of a line whose
+            last words were cut off for its length is a break all the same.
         none: neither.
 
     Under every rule a segment ends at a pause, at the end of the input, and before it would have more than `max_units`
@@ -48,6 +49,7 @@ class Segmenter:
         self._sentences = SentenceRules(language)
         self._lines = LineEvidence(self._sentences)
         self._count = 0  # units of the open segment
+        self._cut = False  # the line has been cut: its end is still to come
         self._waiting: Reason | None = None  # a break that waits for the next event: "sentence" or "line"
         self._doubt = Ending.NO  # how the last word ended a sentence, where the next one tells
 
@@ -132,10 +134,13 @@ class Segmenter:
     def _end(self, reason: Reason) -> list[Word | Break]:
         """End the open segment; nothing if there is none."""
         if not self._count:
-            return []
+            cut, self._cut = self._cut, False
+            return [Break(reason)] if cut else []
         if self._waiting == "sentence" or self._doubt is Ending.LIKELY:
             reason = "sentence"
         self._waiting, self._doubt = None, Ending.NO
         self._count = 0
         self._sentences.reset(keep_quotes=reason == "sentence")
-        return [Break(reason)]
+        ended = Break(reason)
+        self._cut = self._rule == "line" and ended.forced
+        return [ended]

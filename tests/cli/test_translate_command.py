@@ -207,8 +207,8 @@ class TestResult:
         assert [record["source"] for record in log_of(log)] == ["", long, "", "Thank you.", ""]
         assert "2 segments" in done.stderr
         done = run_here(capsys, str(tmp_path / "lines"), "--segment", "line", "--max-words", "80")
-        assert done.stdout.count("\n") == 6
-        assert "1 × segment ended" in done.stderr
+        assert done.stdout.count("\n") == 5
+        assert "1 × long line translated in parts" in done.stderr
 
     def test_wait_k_does_not_depend_on_how_the_words_come(
         self, talk: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
