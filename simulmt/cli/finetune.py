@@ -22,7 +22,7 @@ from simulmt.cli.training_options import (
 from simulmt.errors import UsageError
 
 EPOCHS = 3.0
-BATCH_TOKENS, MAX_LENGTH = 2048, 128
+BATCH_TOKENS, MAX_LENGTH = 1600, 128
 
 EPILOG = """\b
 Examples:

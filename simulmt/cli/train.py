@@ -21,7 +21,7 @@ from simulmt.cli.training_options import (
 )
 
 EPOCHS = 5.0
-BATCH_TOKENS, MAX_LENGTH = 6144, 96
+BATCH_TOKENS, MAX_LENGTH = 4608, 96
 RATE = 1.5e-3
 
 EPILOG = """\b

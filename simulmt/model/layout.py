@@ -113,16 +113,17 @@ def target_positions(start: int, count: int, phi: int) -> list[int]:
     return list(range(phi + start, phi + start + count))
 
 
-def segment_mask(source_units: Tensor, reads: Tensor) -> Tensor:
-    """Visibility over a whole segment: source tokens first, then target tokens.
+def segment_mask(source_units: Tensor, reads: Tensor, members: Tensor | None = None) -> Tensor:
+    """Visibility over whole segments: source tokens first, then target tokens.
 
     Args:
         source_units: [B, n] as in GroupedSegment; padding holds a number larger than any count of units.
         reads: [B, m] as in GroupedSegment; padding holds 0.
+        members: [B, n + m] where a row holds several segments, which of them a token belongs to: it sees no other.
 
     Returns:
-        [B, 1, n + m, n + m] bool, True where the row's token sees the column's token. Padding rows see earlier tokens of
-        their own group, so that no row is empty.
+        [B, 1, n + m, n + m] bool, True where the row's token sees the column's token. Padding tokens see earlier tokens
+        of their own half (with `members`, earlier padding), so that no token sees nothing.
     """
     batch, n = source_units.shape
     m = reads.shape[1]
@@ -130,6 +131,8 @@ def segment_mask(source_units: Tensor, reads: Tensor) -> Tensor:
     mask[:, 0, :n, :n] = torch.ones(n, n, dtype=torch.bool, device=reads.device).tril()
     mask[:, 0, n:, n:] = torch.ones(m, m, dtype=torch.bool, device=reads.device).tril()
     mask[:, 0, n:, :n] = source_units[:, None, :] <= reads[:, :, None]
+    if members is not None:
+        mask &= (members[:, :, None] == members[:, None, :])[:, None]
     return mask
 
 

@@ -1,9 +1,11 @@
-"""Batches: a fixed set of shapes, about the same number of tokens in each, in an order fixed by seed and epoch."""
+"""Batches: rows of a few fixed shapes, the same number of tokens in each, in an order fixed by seed and epoch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, pairwise
 
 import numpy as np
 import torch
@@ -12,7 +14,6 @@ from torch import Tensor
 
 from simulmt.model.layout import (
     IGNORED,
-    Frame,
     GroupedSegment,
     segment_mask,
     source_positions,
@@ -20,43 +21,22 @@ from simulmt.model.layout import (
 )
 from simulmt.training.corpus import Corpus
 from simulmt.training.examples import FULL, ExampleMaker, Lags, join_texts
-
-LENGTHS = (12, 20, 32, 52, 96, 160, 256, 384, 512, 768, 1024)
-"""Tokens of a group, its units and one token more: few shapes, so that a compiled model needs few compilations."""
+from simulmt.training.rows import RowFiller, Shape, longest_pair, shapes, smallest
 
 _UNREADABLE = 1 << 30
 """Source unit of padding: more than any target token has read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """Widths of the padded source group and target group, in tokens."""
-
-    source: int
-    target: int
-
-    @property
-    def tokens(self) -> int:
-        return self.source + self.target
-
-
-def shapes(frame: Frame, max_length: int) -> list[Shape]:
-    """Return the shapes for groups of up to `max_length` tokens around which `frame` stands, in ascending order."""
-    lengths = [length for length in LENGTHS if length < max_length] + [max_length]
-    source = len(frame.source_head) + len(frame.source_end) - 1
-    target = len(frame.target_head) - 1
-    return [Shape(length + source, length + target) for length in lengths]
-
-
-@dataclass(frozen=True, slots=True)
 class Batch:
-    """B examples in a shape of n source and m target tokens.
+    """B rows in a shape of n source and m target tokens, each with one example or more.
 
     Attributes:
-        tokens: [B, n + m] source group, padding, target group, padding.
+        tokens: [B, n + m] source groups one after another, padding, target groups in the same order, padding.
         source_units: [B, n] and `reads`: [B, m] as in layout.segment_mask.
-        labels: [B, m] the next target token, IGNORED for head and padding.
-        positions: [1, n + m].
+        labels: [B, m] the next target token, IGNORED for heads and padding.
+        positions: [B, n + m] of each token in its own group.
+        members: [B, n + m] number of the example in its row that a token belongs to, from 1; 0 for padding.
     """
 
     tokens: Tensor
@@ -64,10 +44,11 @@ class Batch:
     reads: Tensor
     labels: Tensor
     positions: Tensor
+    members: Tensor
 
     def mask(self) -> Tensor:
         """Return who sees whom, [B, 1, n + m, n + m] bool."""
-        return segment_mask(self.source_units, self.reads)
+        return segment_mask(self.source_units, self.reads, self.members)
 
     @property
     def label_count(self) -> int:
@@ -77,40 +58,45 @@ class Batch:
     @property
     def token_count(self) -> int:
         """Tokens without padding."""
-        return int((self.source_units != _UNREADABLE).sum()) + int((self.reads > 0).sum())
+        return int((self.members > 0).sum())
 
     def rows(self, rows: slice) -> Batch:
-        """Return some of the examples."""
-        return Batch(self.tokens[rows], self.source_units[rows], self.reads[rows], self.labels[rows], self.positions)
+        """Return some of the rows."""
+        return Batch(*(part[rows] for part in self._parts))
 
     def to(self, device: torch.device) -> Batch:
         """Return the batch on a device."""
-        parts = (self.tokens, self.source_units, self.reads, self.labels, self.positions)
-        return Batch(*(part.to(device, non_blocking=True) for part in parts))
+        return Batch(*(part.to(device, non_blocking=True) for part in self._parts))
+
+    @property
+    def _parts(self) -> tuple[Tensor, ...]:
+        return (self.tokens, self.source_units, self.reads, self.labels, self.positions, self.members)
 
 
-def collate(segments: Sequence[GroupedSegment], shape: Shape, phi: int, pad: int, rows: int | None = None) -> Batch:
-    """Pad segments into one batch; with `rows` given, empty rows fill it up to that number."""
-    count = max(rows or 0, len(segments))
-    tokens = np.full((count, shape.tokens), pad, np.int64)
-    units = np.full((count, shape.source), _UNREADABLE, np.int64)
-    reads = np.zeros((count, shape.target), np.int64)
-    labels = np.full((count, shape.target), IGNORED, np.int64)
-    for row, segment in enumerate(segments):
-        n, m = len(segment.source), len(segment.target)
-        tokens[row, :n] = segment.source
-        tokens[row, shape.source : shape.source + m] = segment.target
-        units[row, :n] = segment.source_units
-        reads[row, :m] = segment.reads
-        labels[row, :m] = segment.labels
-    positions = source_positions(0, shape.source) + target_positions(0, shape.target, phi)
-    return Batch(
-        tokens=torch.from_numpy(tokens),
-        source_units=torch.from_numpy(units),
-        reads=torch.from_numpy(reads),
-        labels=torch.from_numpy(labels),
-        positions=torch.tensor([positions]),
-    )
+def collate(
+    rows: Sequence[Sequence[GroupedSegment]], shape: Shape, phi: int, pad: int, count: int | None = None
+) -> Batch:
+    """Lay out rows of segments as one batch; with `count` given, empty rows fill it up to that number."""
+    b, n = max(count or 0, len(rows)), shape.source
+    tokens = np.full((b, shape.tokens), pad, np.int64)
+    units = np.full((b, n), _UNREADABLE, np.int64)
+    reads = np.zeros((b, shape.target), np.int64)
+    labels = np.full((b, shape.target), IGNORED, np.int64)
+    positions = np.zeros((b, shape.tokens), np.int64)
+    members = np.zeros((b, shape.tokens), np.int64)
+    for row, segments in enumerate(rows):
+        start, begin = 0, 0
+        for member, segment in enumerate(segments, 1):
+            end, stop = start + len(segment.source), begin + len(segment.target)
+            source, target = slice(start, end), slice(n + begin, n + stop)
+            tokens[row, source], tokens[row, target] = segment.source, segment.target
+            units[row, source] = segment.source_units
+            reads[row, begin:stop], labels[row, begin:stop] = segment.reads, segment.labels
+            positions[row, source] = source_positions(0, end - start)
+            positions[row, target] = target_positions(0, stop - begin, phi)
+            members[row, source] = members[row, target] = member
+            start, begin = end, stop
+    return Batch(*(torch.from_numpy(part) for part in (tokens, units, reads, labels, positions, members)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +203,9 @@ class Position:
 class BatchSource:
     """The endless run of batches; starts anywhere.
 
-    An epoch's examples are taken window by window. Within a window each goes to the smallest shape it fits, and a shape
-    with enough examples makes a batch; what is left at the end moves up to the next shape, so that at most one batch of
-    a window is not full, and a place in the run is found again by remaking one window.
+    An epoch's examples are taken window by window. Within a window each goes into a row of the smallest shape it fits,
+    and a shape with enough full rows makes a batch; what is left at the end moves up to the next shape, so that at most
+    one batch of a window is not full, and a place in the run is found again by remaking one window.
 
     Args:
         corpus, train: the pairs. `maker`: lays them out. `recipe`: what is drawn.
@@ -243,18 +229,19 @@ class BatchSource:
     workers: int = 1
     fill: bool = False
 
-    @property
+    @cached_property
     def shapes(self) -> list[Shape]:
-        return shapes(self.maker.frame, self.max_length)
+        source, target = self.corpus.lengths[self.train].mean(axis=0)
+        return shapes(self.maker.frame, self.max_length, (float(source), float(target)))
 
     def row_count(self, shape: Shape) -> int:
-        """Examples in a batch of a shape, over all workers."""
+        """Rows in a batch of a shape, over all workers."""
         return max(1, self.tokens // shape.tokens) * self.workers
 
     @property
     def window(self) -> int:
         """Examples of a window."""
-        return max(8192, 64 * self.row_count(self.shapes[0]))
+        return max(8192, 256 * self.row_count(self.shapes[0]))
 
     def plan(self, epoch: int) -> Plan:
         """Return the examples of an epoch."""
@@ -266,38 +253,42 @@ class BatchSource:
         while True:
             plan = self.plan(epoch)
             for first in range(window * self.window, len(plan), self.window):
-                groups = list(self._groups(range(first, min(first + self.window, len(plan))), plan))
+                numbers = range(first, min(first + self.window, len(plan)))
+                groups = list(self.groups(self._example(plan, number) for number in numbers))
                 for number in range(skip, len(groups)):
-                    shape, segments = groups[number]
-                    seen += len(segments)
+                    shape, rows = groups[number]
+                    seen += sum(map(len, rows))
                     last = number == len(groups) - 1
                     after = Position(epoch, window + last, 0 if last else number + 1, seen, len(plan))
                     if last and first + self.window >= len(plan):
                         after = Position(epoch + 1)
-                    yield self._collate(shape, segments), after
+                    yield self.collate(shape, rows, self.fill), after
                 window, skip = window + 1, 0
             epoch, window, skip, seen = epoch + 1, 0, 0, 0
 
-    def _groups(self, numbers: range, plan: Plan) -> Iterator[tuple[Shape, list[GroupedSegment]]]:
-        pools: list[list[GroupedSegment]] = [[] for _ in self.shapes]
-        full = [self.row_count(shape) for shape in self.shapes]
-        for number in numbers:
-            segment = self._example(plan, number)
-            place = self._place(segment)
-            pools[place].append(segment)
-            if len(pools[place]) == full[place]:
-                yield self.shapes[place], pools[place]
-                pools[place] = []
-        used = max((place for place, pool in enumerate(pools) if pool), default=-1)
-        for place in range(used + 1):
-            pool = pools[place]
-            while len(pool) >= full[place]:
-                yield self.shapes[place], pool[: full[place]]
-                pool = pool[full[place] :]
-            if place == used and pool:
-                yield self.shapes[place], pool
-            elif pool:
-                pools[place + 1] = pool + pools[place + 1]
+    def groups(self, segments: Iterable[GroupedSegment]) -> Iterator[tuple[Shape, list[list[GroupedSegment]]]]:
+        """Yield the segments as rows of batches; only the last may have fewer than `row_count`."""
+        fillers = [RowFiller(shape) for shape in self.shapes]
+        last = 0
+        for segment in segments:
+            place = smallest(self.shapes, segment)
+            last = max(last, place)
+            if not any(filler.add_to_open(segment) for filler in fillers[place + 1 :]):
+                yield from self._put(segment, fillers[place])
+        for filler, above in pairwise(fillers[: last + 1]):
+            filler.close()
+            for segment in chain.from_iterable(filler.full):
+                yield from self._put(segment, above)
+        end = fillers[last]
+        end.close()
+        while end.full:
+            yield end.shape, end.take(self.row_count(end.shape))
+
+    def _put(self, segment: GroupedSegment, filler: RowFiller) -> Iterator[tuple[Shape, list[list[GroupedSegment]]]]:
+        filler.add(segment)
+        count = self.row_count(filler.shape)
+        if len(filler.full) >= count:
+            yield filler.shape, filler.take(count)
 
     def _example(self, plan: Plan, number: int) -> GroupedSegment:
         index, k, peek = int(plan.first[number]), int(plan.k[number]), bool(plan.peek[number])
@@ -307,17 +298,12 @@ class BatchSource:
             source = join_texts(source, next_source, self.maker.source)
             target = join_texts(target, next_target, self.maker.target)
         segment = self.maker.make(source, target, k, noisy=bool(plan.noisy[number]), peek=peek)
-        if len(segment.source) > self.shapes[-1].source:  # without capitals some words take more tokens
+        longest = longest_pair(self.maker.frame, self.max_length)
+        if len(segment.source) > longest.source:  # without capitals some words take more tokens
             segment = self.maker.make(source, target, k, peek=peek)
         return segment
 
-    def _place(self, segment: GroupedSegment) -> int:
-        return next(
-            place
-            for place, shape in enumerate(self.shapes)
-            if len(segment.source) <= shape.source and len(segment.target) <= shape.target
-        )
-
-    def _collate(self, shape: Shape, segments: list[GroupedSegment]) -> Batch:
-        share = -(-len(segments) // self.workers) * self.workers
-        return collate(segments, shape, self.phi, self.pad, self.row_count(shape) if self.fill else share)
+    def collate(self, shape: Shape, rows: list[list[GroupedSegment]], fill: bool) -> Batch:
+        """Lay out rows as a batch, with as many rows for each worker; `fill` as in the class."""
+        share = -(-len(rows) // self.workers) * self.workers
+        return collate(rows, shape, self.phi, self.pad, self.row_count(shape) if fill else share)

@@ -41,7 +41,7 @@ class BenchmarkOptions:
 
     steps: int = 20
     warmup: int = 3
-    batch_tokens: int = 6144
+    batch_tokens: int = 4608
     max_length: int = 96
     bfloat16: bool = False
     compile: bool = False

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from simulmt.errors import SimulmtError, UsageError
-from simulmt.training.batches import Batch, BatchSource, Recipe, collate, shapes
+from simulmt.training.batches import Batch, BatchSource, Recipe
 from simulmt.training.corpus import Corpus, Split, read_corpus, split_by_file, split_by_share
 from simulmt.training.examples import ExampleMaker, Lags
 from simulmt.training.progress import Display, Track
@@ -39,7 +39,7 @@ class DataOptions:
     strict: bool = False
     recipe: Recipe = field(default_factory=lambda: Recipe(Lags.parse("1-10")))
     max_length: int = 96
-    batch_tokens: int = 6144
+    batch_tokens: int = 4608
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -158,20 +158,9 @@ def _fits(pair: tuple[str, str], maker: ExampleMaker, limit: int) -> bool:
 
 
 def validation_batches(pairs: list[tuple[str, str]], source: BatchSource) -> list[Batch]:
-    """Return the pairs in batches, sorted by length, all laid out for k = VALID_LAG."""
-    segments = sorted((source.maker.make(*pair, VALID_LAG) for pair in pairs), key=lambda one: len(one.target))
-    batches = []
-    while segments:
-        for shape in shapes(source.maker.frame, source.max_length):
-            fitting = [s for s in segments if len(s.source) <= shape.source and len(s.target) <= shape.target]
-            chosen = fitting[: source.row_count(shape)]
-            if chosen:
-                break
-        taken = set(map(id, chosen))
-        segments = [segment for segment in segments if id(segment) not in taken]
-        rows = -(-len(chosen) // source.workers) * source.workers
-        batches.append(collate(chosen, shape, source.phi, source.pad, rows))
-    return batches
+    """Return the pairs in batches, all laid out for k = VALID_LAG."""
+    segments = (source.maker.make(*pair, VALID_LAG) for pair in pairs)
+    return [source.collate(shape, rows, fill=False) for shape, rows in source.groups(segments)]
 
 
 def pad_token(config: object) -> int:

@@ -33,13 +33,13 @@ class Objective(nn.Module):
 
         Args:
             tokens: [B, n + m]. `mask`: [B, 1, n + m, n + m] in the form that the model's attention takes.
-            positions: [1, n + m]. `labels`: [B, m]; the output layer runs on these last m tokens only.
+            positions: [B, n + m]. `labels`: [B, m]; the output layer runs on these last m tokens only.
             smoothing: of labels, 0 for none.
         """
         output = self.model(
             input_ids=tokens,
             attention_mask=mask,
-            position_ids=positions.expand(len(tokens), -1),
+            position_ids=positions,
             use_cache=False,
             logits_to_keep=labels.shape[1],
         )

@@ -17,7 +17,6 @@ from simulmt.live import Interrupt
 from simulmt.model.catalog import Card
 from simulmt.model.decoder import attention_window
 from simulmt.model.loading import Translator
-from simulmt.training.batches import Shape, shapes
 from simulmt.training.checkpoint import STABLE, load_checkpoint, steps
 from simulmt.training.corpus import Corpus
 from simulmt.training.data import DataOptions, Prepared, pad_token, prepare, tokens_per_epoch
@@ -27,6 +26,7 @@ from simulmt.training.objective import recompute_activations
 from simulmt.training.progress import Display, TrainingLog, clock
 from simulmt.training.quality import SCORED, bleu_by_lag, spread
 from simulmt.training.results import CHECKPOINTS, publish, versions, write_cards
+from simulmt.training.rows import Shape, longest_pair
 from simulmt.training.sources import DataReport
 from simulmt.training.trainer import Trainer, TrainerOptions
 from simulmt.training.workers import Workers
@@ -118,7 +118,7 @@ def _prepare(
     translator = subject.translator
     maker = ExampleMaker(translator.prompt.frame, translator.tokenizer, translator.source, translator.target)
     config = translator.model.config.get_text_config()
-    _check_room(config, shapes(maker.frame, options.data.max_length)[-1], translator.card.phi)
+    _check_room(config, longest_pair(maker.frame, options.data.max_length), translator.card.phi)
     return prepare(
         options.data,
         corpus,
