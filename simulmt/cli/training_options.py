@@ -149,7 +149,7 @@ def run_options(function: F) -> F:
                 "--batch-tokens",
                 type=click.IntRange(min=1),
                 metavar="TOKENS",
-                help="Tokens in a batch, padding included.",
+                help="Tokens in a batch, padding included. Default: 1600 (finetune), 4608 (train).",
             ),
             click.option(
                 "--accumulate",
