@@ -38,10 +38,10 @@ class SegmentEnd:
     Attributes:
         instance: its record.
         reason: why its source ended, one of `events.Reason`.
-        stopped: None, or why its target was cut off: "length" or "repeat".
+        stopped: None, or why its target was first cut off: "length" or "repeat".
         emitted: when it ended, in seconds since the first unit of the stream arrived.
         truncated: source units too long to be encoded whole.
-        parts: how many pieces it was translated in, each without a view of those before.
+        parts: how many pieces its words were translated in, each without a view of those before.
     """
 
     instance: Instance

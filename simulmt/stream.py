@@ -54,7 +54,6 @@ class Segment:
         after: Segment | None = None,
     ) -> None:
         self.index = index
-        self.parts = 1
         self.writer = translator.writer()
         self.words: list[Word] = []
         self.earlier: list[Word] = []
@@ -72,6 +71,7 @@ class Segment:
         self._target_unit = translator.target.unit
         self._ended = False
         self._repeats = Repeats()
+        self._parts_before = 0
         self._truncated_before = 0
         self._stopped_before: str | None = None
         if after is not None:
@@ -80,10 +80,10 @@ class Segment:
 
     def _go_on(self, after: Segment) -> None:
         """Take over the record of the part before, which is not used any more."""
-        self.index, self.parts = after.index, after.parts + 1
-        self.earlier, self.units, self.delays, self.emitted = after.earlier, after.units, after.delays, after.emitted
-        self.earlier += after.words[: after.read]
-        self._truncated_before, self._stopped_before = after.truncated, after.cut
+        self.index = after.index
+        self.earlier = after.earlier + after.words[: after.read]
+        self.units, self.delays, self.emitted = after.units, after.delays, after.emitted
+        self._parts_before, self._truncated_before, self._stopped_before = after.parts, after.truncated, after.cut
 
     def feed(self, word: Word) -> None:
         """Add a source unit, to be read when the policy says so."""
@@ -99,8 +99,13 @@ class Segment:
 
     @property
     def cut(self) -> str | None:
-        """Why the target was cut off, here or in a part before: "length" or "repeat"; None if it was not."""
+        """Why the target was first cut off, here or in a part before: "length" or "repeat"; None if it was not."""
         return self._stopped_before or self.stopped
+
+    @property
+    def parts(self) -> int:
+        """Parts with words so far, this one included."""
+        return self._parts_before + (self.read > 0)
 
     @property
     def truncated(self) -> int:
@@ -247,9 +252,7 @@ class Stream:
         self._feed()
         dropped = sum(isinstance(item, Word) for item in self._items)
         self._items.clear()
-        segment = self._open(self.start or 0.0) if self.segment is None and self._part is not None else self.segment
-        if segment is not None and segment.reason is None:
-            segment.close("end")
+        self._items.append(Break("end"))
         return dropped
 
     def outputs(self) -> Iterator[Output]:
@@ -300,11 +303,12 @@ class Stream:
         if rest and segment.reason is not None:
             rest.append(Break(segment.reason))
         self._items.extendleft(reversed(rest))
+        reason = "length" if rest or segment.reason is None else segment.reason
+        goes_on = self.lines and Break(reason).forced
+        self._part = segment if goes_on else None  # first, so that the display always finds one of the two
         self.segment = None
         self.decoder.release(self.row)
-        reason = "length" if rest or segment.reason is None else segment.reason
-        if self.lines and Break(reason).forced:
-            self._part = segment
+        if goes_on:
             return []
         now = self.clock() - (self.start or 0.0)
         return [SegmentEnd(segment.instance(), reason, segment.cut, now, segment.truncated, segment.parts)]

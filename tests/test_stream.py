@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -138,15 +139,48 @@ def test_lines_out_are_lines_in_whatever_happens_in_them(
         assert "".join(" " * o.space + o.text for o in emissions) == end.instance.prediction
 
 
-def test_a_line_interrupted_between_two_parts_is_ended(translator: Translator) -> None:
-    stream = Stream(translator, WaitK(2), translator.decoder(), clock=lambda: 0.0, lines=True)
-    for item in [*words("one two three"), Break("length")]:
+@pytest.mark.parametrize("steps", [0, 1, 2, 5, 30, 10**6])
+@pytest.mark.parametrize("rule", ["line", "auto"])
+def test_an_interrupt_ends_what_was_begun(translator: Translator, rule: str, steps: int) -> None:
+    """Whatever part of a long line is being translated, between two parts, and at the end of one."""
+    segmenter = Segmenter(rule, max_units=8)  # type: ignore[arg-type]
+    stream = Stream(translator, WaitK(2), translator.decoder(), clock=lambda: 0.0, lines=rule == "line")
+    for number in range(20):
+        for item in segmenter.push(Word(f"w{number}", 0.0)):
+            stream.push(item)
+    outputs: list[Output] = []
+    for _ in range(steps):
+        outputs += (step := stream.step()) or []
+        if step is None:
+            break
+    dropped = stream.stop()
+    outputs += stream.outputs()
+    found = ends(outputs)
+    assert sum(int(end.instance.source_length) for end in found) + dropped == 20
+    emitted = Counter(output.segment for output in outputs if isinstance(output, Emission))
+    assert emitted == Counter({end.instance.index: len(end.instance.delays) for end in found if end.instance.delays})
+    assert len(found) == 1 or rule == "auto"
+    assert stream.source() == ([], 0)
+
+
+def test_only_parts_with_words_count(translator: Translator) -> None:
+    items = [
+        *words("one two three"),
+        Break("length"),
+        Break("line"),
+        *words("four"),
+        Break("length"),
+        *words("five"),
+        *END,
+    ]
+    stream = Stream(translator, Full(), translator.decoder(), clock=lambda: 0.0, lines=True)
+    for item in items:
         stream.push(item)
-    assert not ends(list(stream.outputs()))
-    assert stream.source()[0] == ["one", "two", "three"]
-    assert stream.stop() == 0
-    (end,) = ends(list(stream.outputs()))
-    assert (end.instance.source, end.reason) == ("one two three", "end")
+    found = ends(list(stream.outputs()))
+    assert [(end.instance.source, end.reason, end.parts) for end in found] == [
+        ("one two three", "line", 1),
+        ("four five", "end", 2),
+    ]
 
 
 def test_a_segment_too_long_for_the_model_is_ended(translator: Translator) -> None:

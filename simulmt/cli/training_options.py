@@ -149,7 +149,8 @@ def run_options(function: F) -> F:
                 "--batch-tokens",
                 type=click.IntRange(min=1),
                 metavar="TOKENS",
-                help="Tokens in a batch, padding included. Default: 1600 (finetune), 4608 (train).",
+                help="Tokens in a batch, padding included; it has at least one row, which takes the longest pair. "
+                "Default: 1600 (finetune), 4608 (train).",
             ),
             click.option(
                 "--accumulate",

@@ -58,8 +58,8 @@ MAX_WORDS, MAX_WORDS_LINE = 80, 200
     "--max-words",
     type=click.IntRange(min=8),
     metavar="N",
-    help="Longest segment; one that comes near is ended at a comma or conjunction if there is one. With --segment line, a "
-    f"longer line is translated in parts but stays a line.  [default: {MAX_WORDS}; {MAX_WORDS_LINE} with --segment line]",
+    help="Longest segment; one that comes near is ended at a comma or conjunction if there is one. With --segment line, "
+    f"such a line is translated in parts but stays a line.  [default: {MAX_WORDS}; {MAX_WORDS_LINE} with --segment line]",
 )
 @click.option(
     "--idle",

@@ -49,7 +49,8 @@ class Statistics:
     Attributes:
         segments, read, written: finished segments, their source units, all target units.
         compute: ms from the moment a unit could be written (its last source unit there, its predecessor out) until it was.
-        reasons: how often each reason ended a segment. stopped: how often each reason cut a target off.
+        reasons: how often each reason ended a segment. stopped: segments whose target was cut off, by
+            the first reason.
         empty: segments without a translation. truncated: source words too long to be encoded whole. parted: segments
             translated in more than one part.
     """

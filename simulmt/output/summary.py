@@ -49,7 +49,7 @@ def summary(
     odd += [f"{count} × segment ended at its longest ({reason})" for reason, count in _forced(statistics)]
     odd += [f"{count} × {_STOPPED[reason]}" for reason, count in sorted(statistics.stopped.items())]
     if statistics.parted:
-        odd.append(f"{statistics.parted} × long line translated in parts")
+        odd.append(f"{statistics.parted} × line translated in parts")
     if statistics.truncated:
         odd.append(f"{statistics.truncated} × word of which the model was shown only the beginning")
     if statistics.empty:

@@ -23,8 +23,8 @@ class Segmenter:
     Rules:
         auto: sentence ends, blank lines, and line ends once the text is evidently one utterance per line.
         sentence: sentence ends only.
-        line: line ends only; a blank line is an empty segment, so that lines out are lines in. The end of a line whose
-            last words were cut off for its length is a break all the same.
+        line: line ends only; a blank line is an empty segment, so that lines out are lines in. If a
+            line was ended for its length right after its last word, its line end is a break of its own all the same.
         none: neither.
 
     Under every rule a segment ends at a pause, at the end of the input, and before it would have more than `max_units`

@@ -1,4 +1,4 @@
-"""Batches: rows of a few fixed shapes, the same number of tokens in each, in an order fixed by seed and epoch."""
+"""Batches: rows of a few fixed shapes, about as many tokens in each, in an order fixed by seed and epoch."""
 
 from __future__ import annotations
 
@@ -203,14 +203,15 @@ class Position:
 class BatchSource:
     """The endless run of batches; starts anywhere.
 
-    An epoch's examples are taken window by window. Within a window each goes into a row of the smallest shape it fits,
-    and a shape with enough full rows makes a batch; what is left at the end moves up to the next shape, so that at most
-    one batch of a window is not full, and a place in the run is found again by remaking one window.
+    An epoch's examples are taken window by window. Within a window each goes into a row of a larger shape that has
+    room left, or else into one of the smallest shape it fits, and a shape with enough full rows makes a batch; what is left
+    at the end moves up to the next shape, so that at most one batch of a window is not full, and a place in the run is found
+    again by remaking one window.
 
     Args:
         corpus, train: the pairs. `maker`: lays them out. `recipe`: what is drawn.
         max_length: tokens of a group, as in `shapes`.
-        tokens: of a batch, padding included.
+        tokens: of a batch, padding included, to the nearest row.
         phi: φ. `pad`: the token that fills up.
         seed: of every draw.
         workers: processes that share each batch: it has that many times the tokens, and rows for all of them.
@@ -236,7 +237,7 @@ class BatchSource:
 
     def row_count(self, shape: Shape) -> int:
         """Rows in a batch of a shape, over all workers."""
-        return max(1, self.tokens // shape.tokens) * self.workers
+        return max(1, round(self.tokens / shape.tokens)) * self.workers
 
     @property
     def window(self) -> int:

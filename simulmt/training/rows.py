@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simulmt.model.layout import Frame, GroupedSegment
 
 LENGTHS = (96, 160, 256, 384, 512, 768, 1024)
-"""Tokens of a group, its units and one token more: few shapes, so that a compiled model needs few compilations."""
+"""Tokens a side of the longest example of a shape, and one token more: few, so that little has to be compiled."""
 
 OPEN = 64
 """Rows that are being filled at the same time."""

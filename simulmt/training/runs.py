@@ -90,7 +90,7 @@ def execute(
     if options.gradient_checkpointing:
         recompute_activations(model)
     trainer_options = replace(options.trainer, valid_every=_valid_every(options, prepared, workers))
-    identity = _identity(options, subject, corpus, workers)
+    identity = _identity(options, subject, prepared, workers)
     folder = options.output / CHECKPOINTS
     if options.dry_run:
         _tell(estimate(model, prepared, trainer_options, workers), display)
@@ -141,13 +141,14 @@ def _valid_every(options: RunOptions, prepared: Prepared, workers: Workers) -> i
     return min(every, max(VALID_EVERY, tokens_per_epoch(prepared) // (2 * step_tokens)))
 
 
-def _identity(options: RunOptions, subject: Subject, corpus: Corpus, workers: Workers) -> dict[str, Any]:
+def _identity(options: RunOptions, subject: Subject, prepared: Prepared, workers: Workers) -> dict[str, Any]:
     """Return what a checkpoint must agree with to be one of this run; limits and rates may change."""
     data = options.data
     return subject.identity | {
-        "data": corpus.digest,
-        "weights of the data": [one.weight for one in corpus.files],
+        "data": prepared.corpus.digest,
+        "weights of the data": [one.weight for one in prepared.corpus.files],
         "tokens per batch": data.batch_tokens * workers.size,
+        "rows of a batch": [[s.source, s.target, prepared.source.row_count(s)] for s in prepared.source.shapes],
         "batches per step": options.trainer.accumulate,
         "longest pair": data.max_length,
         "k": str(data.recipe.lags),

@@ -70,7 +70,7 @@ class Progress:
     Attributes:
         step: updates made. `position`: in the data.
         seconds: run so far, over all sessions.
-        tokens: trained on, padding not counted. `examples`: likewise.
+        tokens: trained on, padding not counted.
         best_loss: lowest validation loss, with the step it was measured at.
         bad: validations since then.
         decay_from: step at which the decay began, None before it.

@@ -208,7 +208,7 @@ class TestResult:
         assert "2 segments" in done.stderr
         done = run_here(capsys, str(tmp_path / "lines"), "--segment", "line", "--max-words", "80")
         assert done.stdout.count("\n") == 5
-        assert "1 × long line translated in parts" in done.stderr
+        assert "1 × line translated in parts" in done.stderr
 
     def test_wait_k_does_not_depend_on_how_the_words_come(
         self, talk: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
